@@ -1,6 +1,6 @@
 /*
  * argument.c
- *	  Arguments and answers of SQL functions, as all folders read them.
+ *	  Arguments and results of SQL functions, read the same way in all folders.
  */
 #include "postgres.h"
 
@@ -14,8 +14,8 @@
 
 /*
  * dp_bridge_declared_type
- *	  Type of a parameter as the function called was declared: how its Datum
- *	  must be read.  What an expression says is not known to every caller.
+ *	  Declared type of a parameter of the called function, which tells how to
+ *	  read its Datum.  (Some callers have no call expression.)
  */
 Oid
 dp_bridge_declared_type(FunctionCallInfo fcinfo, int place)
@@ -32,9 +32,9 @@ dp_bridge_declared_type(FunctionCallInfo fcinfo, int place)
 
 /*
  * dp_bridge_number
- *	  An argument that is numeric or double precision, as numeric: the latter
- *	  is read by its shortest decimal text, so that 0.1 means the same in both.
- *	  NULL pointer for SQL NULL.
+ *	  An argument of type numeric or double precision, as numeric.  A double is
+ *	  converted by its shortest decimal text, so that 0.1 means the same in
+ *	  both.  NULL pointer for SQL NULL.
  */
 Numeric
 dp_bridge_number(FunctionCallInfo fcinfo, int place)
@@ -48,7 +48,8 @@ dp_bridge_number(FunctionCallInfo fcinfo, int place)
 
 /*
  * dp_bridge_require_argument
- *	  Refuse NULL; `what` names the argument, hint may be NULL.
+ *	  Raise an error if the argument is NULL.  `what` names it; hint may be
+ *	  NULL.
  *
  * Errors: 22004.
  */
@@ -65,9 +66,9 @@ dp_bridge_require_argument(FunctionCallInfo fcinfo, int place,
 
 /*
  * dp_bridge_epsilon
- *	  An epsilon, dp_pg.epsilon for NULL, in both forms.  More than 24 digits
- *	  after the point are refused, so nothing is rounded: noise and charge
- *	  follow from the same number.
+ *	  An epsilon, or dp_pg.epsilon for NULL, in both forms.  More than 24
+ *	  digits after the point raise an error, so nothing is rounded: noise and
+ *	  charge use the same number.
  *
  * Errors: 22023.
  */
@@ -105,8 +106,8 @@ range_text(dp_number_range range)
 
 /*
  * dp_bridge_check_number
- *	  x on the grid of 24 digits, rounded as told, when it is in the range.
- *	  `name` is the argument's name; a NULL pointer x is SQL NULL.
+ *	  Round x, which must be in the range, to 24 digits after the point.
+ *	  `name` is the argument's name; x is a NULL pointer for SQL NULL.
  *
  * Errors: 22023.
  */
@@ -144,7 +145,7 @@ dp_bridge_check_number(Numeric x, const char *name, dp_number_range range,
 
 /*
  * dp_bridge_raise_parameter
- *	  Raises 22023: a parameter is bad.
+ *	  Raise 22023: invalid parameter.
  */
 void
 dp_bridge_raise_parameter(const char *message, const char *hint)
@@ -157,8 +158,8 @@ dp_bridge_raise_parameter(const char *message, const char *hint)
 
 /*
  * dp_bridge_failure
- *	  1 - confidence, in (0, 1): a confidence is rounded up.  `promise`
- *	  completes "the probability that", for the hint.
+ *	  1 - confidence, in (0, 1); the confidence is rounded up.  `promise`
+ *	  completes "the probability that" in the hint.
  *
  * Errors: 22004 NULL, 22023.
  */
@@ -176,8 +177,8 @@ dp_bridge_failure(FunctionCallInfo fcinfo, int place, const char *promise)
 
 /*
  * dp_bridge_require_aggregate
- *	  0A000 unless called by an Agg, which owns the state; *context, unless
- *	  NULL: the memory of its groups.
+ *	  Raise 0A000 unless called by an Agg, which owns the state. *context,
+ *	  unless NULL, gets its aggregate context.
  */
 void
 dp_bridge_require_aggregate(FunctionCallInfo fcinfo, MemoryContext *context)
@@ -189,7 +190,7 @@ dp_bridge_require_aggregate(FunctionCallInfo fcinfo, MemoryContext *context)
 						"aggregate")));
 }
 
-/* dp_bridge_forbid_input: 0A000; `type` has no values of a user's own. */
+/* dp_bridge_forbid_input: raise 0A000; users cannot make values of `type`. */
 void
 dp_bridge_forbid_input(const char *type)
 {
@@ -198,7 +199,7 @@ dp_bridge_forbid_input(const char *type)
 			 errmsg("cannot accept a value of type %s", type)));
 }
 
-/* dp_bridge_forbid_output: 0A000; values of `type` are exact, so private. */
+/* dp_bridge_forbid_output: raise 0A000; values of `type` are private. */
 void
 dp_bridge_forbid_output(const char *type)
 {
@@ -209,12 +210,12 @@ dp_bridge_forbid_output(const char *type)
 
 /*
  * dp_bridge_check_call_site
- *	  Once per call site of a function whose state is updated in place: it is
- *	  called by an Agg, and `ours`, by a private query.  Whoever calls an
- *	  inner aggregate by hand has no spec but NULL to give.  Marks the call
- *	  site as good.
+ *	  Check, once per call site of a function that updates its state in place,
+ *	  that it is called by an Agg and by a private query (`ours`): elsewhere an
+ *	  inner aggregate can only be given a NULL spec.  Marks the call site as
+ *	  checked.
  *
- * Errors: 0A000, with the aggregate's name and the hint.
+ * Errors: 0A000.
  */
 void
 dp_bridge_check_call_site(FunctionCallInfo fcinfo, bool ours,
@@ -232,7 +233,7 @@ dp_bridge_check_call_site(FunctionCallInfo fcinfo, bool ours,
 
 /*
  * dp_bridge_make_row
- *	  The one row of a function with OUT parameters.
+ *	  The result row of a function with OUT parameters.
  */
 Datum
 dp_bridge_make_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)

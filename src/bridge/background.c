@@ -1,7 +1,7 @@
 /*
  * background.c
- *	  What background workers of ours have in common: the settings that nobody
- *	  may change for them, and shared memory.
+ *	  What dp_pg's background workers share: settings that nobody can change
+ *	  for them, and areas of shared memory.
  */
 #include "postgres.h"
 
@@ -17,8 +17,8 @@
 
 /*
  * dp_bridge_force
- *	  Set it for the rest of this process, whatever the server's, the
- *	  database's or a role's settings are.
+ *	  Set a setting for the rest of this process, overriding those of the
+ *	  server, the database and the role.
  */
 void
 dp_bridge_force(const char *name, const char *value)
@@ -28,7 +28,8 @@ dp_bridge_force(const char *name, const char *value)
 
 /*
  * dp_bridge_force_worker_settings
- *	  Nothing may change what a worker's statements mean or stop it half way.
+ *	  No setting may change the meaning of a worker's statements or interrupt
+ *	  it.
  */
 void
 dp_bridge_force_worker_settings(void)
@@ -45,8 +46,8 @@ dp_bridge_force_worker_settings(void)
 
 /*
  * dp_bridge_force_lock_timeout
- *	  No lock is waited for longer than dp_pg.worker_lock_timeout, as it is
- *	  now.  The deadlock detector does not see who waits for a worker.
+ *	  Wait for locks no longer than the present dp_pg.worker_lock_timeout: the
+ *	  deadlock detector does not see connections that wait for a worker.
  */
 void
 dp_bridge_force_lock_timeout(void)
@@ -91,7 +92,7 @@ request_areas(void)
 	requested = true;
 }
 
-/* Some libraries do not hand on to those that were preloaded before them. */
+/* Some libraries do not call the hook that was installed before theirs. */
 static void
 require_requested(void)
 {
@@ -100,8 +101,8 @@ require_requested(void)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("shared memory of dp_pg was not requested"),
 				 errdetail("A library that is preloaded after dp_pg does not "
-						   "call the hook shmem_request_hook that was there "
-						   "before."),
+						   "call the shmem_request_hook that was installed "
+						   "before its own."),
 				 errhint("Put dp_pg last in shared_preload_libraries.")));
 }
 
@@ -130,9 +131,9 @@ start_areas(void)
 
 /*
  * dp_bridge_share
- *	  Ask for an area of shared memory with a lock; from _PG_init, preloading.
- *	  `start` is called in every process that has to find the area, and is told
- *	  when it is fresh: all zero, to be set up.
+ *	  Request an area of shared memory with a lock; from _PG_init, preloading.
+ *	  `start` is called in every process that attaches it; a fresh area is all
+ *	  zero and must be initialized.
  */
 void
 dp_bridge_share(const char *name, Size (*size) (void),

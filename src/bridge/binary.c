@@ -1,6 +1,6 @@
 /*
  * binary.c
- *	  Powers of two as numeric, and grids whose granule is one.
+ *	  Powers of two as numeric, and grids whose granule is a power of two.
  *
  * Everything is exact: 2^-n is 5^n / 10^n, a decimal of n digits.
  */
@@ -17,7 +17,7 @@
 #include "dp_bridge.h"
 #include "dp_numeric.h"
 
-/* Exponents with a power_of_two that every numeric operation keeps exact. */
+/* Largest exponent whose power every numeric operation keeps exact. */
 #define MAX_EXPONENT 1100
 
 /*
@@ -63,7 +63,7 @@ dp_bridge_floor_log2(Numeric x, int *exponent)
 	if (!DatumGetBool(DirectFunctionCall2(numeric_lt, value, limit)))
 		return false;
 
-	/* a guess, then exact comparisons */
+	/* an estimate, corrected by exact comparisons */
 	size = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow,
 											  value));
 	e = size > 0 && !isinf(size) ? (int) floor(log2(size)) :
@@ -97,7 +97,7 @@ dp_bridge_make_grid(int exponent)
 	return grid;
 }
 
-/* floor(x / granule), and whether that is exact; 22003 above 10^37. */
+/* floor(x / granule), and whether that is exact; 22003 from 10^37 on. */
 static dp_int128
 floor_quotient(const dp_binary_grid *grid, Numeric x, bool *exact)
 {
@@ -138,8 +138,7 @@ dp_bridge_grid_numeric(const dp_binary_grid *grid, Numeric x)
 
 /*
  * dp_bridge_grid_double
- *	  The same for a double, exactly: no detour through its decimal digits,
- *	  which are not quite the number.
+ *	  The same for a double, without rounding to decimal digits first.
  */
 dp_int128
 dp_bridge_grid_double(const dp_binary_grid *grid, double x)
@@ -149,10 +148,10 @@ dp_bridge_grid_double(const dp_binary_grid *grid, double x)
 
 /*
  * dp_bridge_grid_distance
- *	  ceil(x / 2^exponent), x > 0: how far apart values at a distance of x can
- *	  lie.
+ *	  ceil(x / 2^exponent), x > 0: the largest distance, in granules, of values
+ *	  x apart.
  *
- * Errors: 22003 above 10^37.
+ * Errors: 22003 from 10^37 on.
  */
 dp_uint128
 dp_bridge_grid_distance(const dp_binary_grid *grid, Numeric x)

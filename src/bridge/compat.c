@@ -1,6 +1,6 @@
 /*
  * compat.c
- *	  What dp_compat.h promises and is too long for a header.
+ *	  Functions of dp_compat.h that are too long for a header.
  */
 #include "postgres.h"
 
@@ -17,7 +17,8 @@
 
 /*
  * dp_bridge_check_entries
- *	  As PostgreSQL checks entries, but for hooks; infos are of 16 and later.
+ *	  Check rights on entries as PostgreSQL does, but without hooks; infos
+ *	  exist from 16 on.
  */
 bool
 dp_bridge_check_entries(List *entries, List *infos, bool raise)
@@ -52,7 +53,7 @@ check_level(Query *level, bool raise)
 #endif
 }
 
-/* Are all rights there without a look at columns? */
+/* Does the role have all the rights on whole tables? */
 static bool
 has_table_rights(const Query *level)
 {
@@ -68,7 +69,7 @@ has_table_rights(const Query *level)
 		const RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
 
 #endif
-		/* parts that were added ask for none, and may be many */
+		/* partitions added to a plan ask for no rights */
 		if (entry->requiredPerms != 0 &&
 			!dp_bridge_has_table_rights(entry->relid, entry->checkAsUser,
 										entry->requiredPerms))
@@ -93,8 +94,8 @@ dp_bridge_check_rights(Query *level)
 
 /*
  * dp_bridge_ask_others
- *	  Ask other libraries' hook, which must be there, about the rights of a
- *	  level, as PostgreSQL does where an executor begins.
+ *	  Call other libraries' ExecutorCheckPerms_hook, which must be set, for a
+ *	  level, as PostgreSQL does when an executor starts.
  *
  * Errors: 42501, or what the hook raises.
  */
@@ -142,9 +143,9 @@ dp_bridge_reads_system_column(Query *level, RangeTblEntry *entry)
 #if PG_VERSION_NUM >= 180000
 
 /*
- * Levels in expressions come first: what they group by may refer to the
- * grouped expressions of the level around them, and is flattened with it only
- * once it stands in a target.
+ * Subqueries in expressions come first: their grouped expressions may refer to
+ * those of the outer level, and flattening that reaches them only once they
+ * are in a target list.
  */
 static bool
 ungroup_walker(Node *node, void *context)
@@ -159,7 +160,10 @@ ungroup_walker(Node *node, void *context)
 	return expression_tree_walker(node, ungroup_walker, context);
 }
 
-/* Errors about a key point at it; what stands for it may have no place. */
+/*
+ * Errors about a key point at it; the Var that replaces it may have no
+ * location.
+ */
 static void
 place_keys(Query *level)
 {
@@ -209,7 +213,7 @@ dp_bridge_ungroup(Query *level)
 
 /*
  * dp_bridge_forget_nulling
- *	  Which outer joins may make a column NULL is not part of it any more.
+ *	  Drop the record of the outer joins that can make a column NULL.
  */
 void
 dp_bridge_forget_nulling(Var *var)
@@ -221,8 +225,9 @@ dp_bridge_forget_nulling(Var *var)
 
 /*
  * dp_bridge_add_nulling
- *	  One more outer join, by its number, may make the columns of an expression
- *	  NULL, which they say from 16 on: the expression, or a copy.
+ *	  Record in the columns of an expression, from 16 on, that an outer join,
+ *	  given by its number, can make them NULL; returns the expression or a
+ *	  copy.
  */
 Node *
 dp_bridge_add_nulling(Node *node, int join)
@@ -237,8 +242,8 @@ dp_bridge_add_nulling(Node *node, int join)
 
 /*
  * dp_bridge_remove_nulling
- *	  Joins of a level, by their numbers, are no outer ones any more: its
- *	  expressions and its functions in FROM are made not to say so.
+ *	  Joins of a level, given by their numbers, are no longer outer joins:
+ *	  remove them from its expressions and its functions in FROM.
  */
 void
 dp_bridge_remove_nulling(Query *level, const Bitmapset *joins)

@@ -24,17 +24,17 @@ typedef void (*dp_bridge_hook) (void);
 
 #define DP_BRIDGE_HOOKS 40		/* at most */
 
-/* Hooks of a process that were put aside. */
+/* Hooks that were removed from a process. */
 typedef struct dp_bridge_hooks
 {
 	dp_bridge_hook variable[DP_BRIDGE_HOOKS];
-	dp_bridge_hook next[DP_BRIDGE_HOOKS];	/* after our first one */
+	dp_bridge_hook next[DP_BRIDGE_HOOKS];	/* what our first one calls */
 	void	   *plugin;			/* of PL/pgSQL */
 } dp_bridge_hooks;
 
 /*
- * dp_bridge_add_hook: install a hook of ours, and keep in *next whom it hands
- * on to, while the library is preloaded.
+ * dp_bridge_add_hook: install a hook while the library is preloaded, with the
+ * hook that it is to call in *next.
  */
 #define dp_bridge_add_hook(variable, ours, next) \
 	(*(next) = *(variable), *(variable) = (ours), \
@@ -104,10 +104,10 @@ extern void dp_bridge_scope_init(void);
 extern void dp_bridge_scope_assigned(void);
 extern void dp_bridge_check_scope(void);	/* 55000 */
 
-/* ---- a setting that is a time (duration.c) ---- */
+/* ---- settings that are durations (duration.c) ---- */
 extern bool dp_bridge_read_duration(const char *text, int64 *out);
 
-/* True only when the library came in through shared_preload_libraries. */
+/* Was the library loaded by shared_preload_libraries? */
 extern bool dp_bridge_preloaded(void);
 extern void dp_bridge_require_preload(void);	/* 55000 otherwise */
 
@@ -116,12 +116,12 @@ extern void dp_bridge_forbid_parallel(void);	/* 25000 */
 extern void dp_bridge_forbid_serializable(void);	/* 0A000 */
 extern bool dp_bridge_has_others_rights(void);
 
-/* ---- waiting for a process of ours (latch.c) ---- */
+/* ---- waiting for another process (latch.c) ---- */
 extern bool dp_bridge_spin(int usec);
 extern void dp_bridge_wait(long timeout);
 extern void dp_bridge_watch(int usec, long timeout);
 
-/* ---- background workers of ours (background.c) ---- */
+/* ---- background workers (background.c) ---- */
 extern void dp_bridge_force(const char *name, const char *value);
 extern void dp_bridge_force_worker_settings(void);
 extern void dp_bridge_force_lock_timeout(void);
@@ -129,7 +129,7 @@ extern void dp_bridge_share(const char *name, Size (*size) (void),
 							void (*start) (void *area, bool fresh,
 										   LWLock *lock));
 
-/* ---- which processes there are (workers.c) ---- */
+/* ---- the pool of processes (workers.c) ---- */
 struct BackgroundWorkerHandle;
 
 typedef enum dp_worker_kind
@@ -159,10 +159,11 @@ typedef struct dp_worker_methods
 
 typedef enum dp_urgency
 {
-	DP_URGENCY_SPARE,			/* only a process that would be registered */
-	DP_URGENCY_MORE,			/* also a kept one, or of who idles for long */
-	DP_URGENCY_NONE_THERE		/* there is none for this database, or none
-								 * has come for long */
+	DP_URGENCY_SPARE,			/* take only a newly registered process */
+	DP_URGENCY_MORE,			/* also a kept one, or one that idles for
+								 * long */
+	DP_URGENCY_NONE_THERE		/* this database has none, or has waited long
+								 * for one */
 } dp_urgency;
 
 extern void dp_bridge_workers_init(void);
@@ -192,7 +193,7 @@ typedef enum dp_number_fault
 	DP_NUMBER_NAN,
 	DP_NUMBER_INFINITE,
 	DP_NUMBER_NEGATIVE,
-	DP_NUMBER_TOO_LARGE,		/* above 10^12 */
+	DP_NUMBER_TOO_LARGE,		/* 10^12 or more */
 	DP_NUMBER_TOO_FINE			/* more than 24 digits after the point */
 } dp_number_fault;
 
@@ -213,10 +214,10 @@ extern char *dp_bridge_delta_text(dp_fixed x, dp_rounding rounding);
 extern const char *dp_bridge_number_fault_text(dp_number_fault fault);
 
 /*
- * Read the epsilon of one released value: 22023 with hint when NULL, NaN,
- * infinite, not positive, finer than 10^-24, or above the server's ceiling;
- * `what` names it in the message ("epsilon").  The second is for an epsilon
- * that is a whole charge, and raises 22023 below the server's floor too.
+ * Read the epsilon of one released value: 22023 if NULL, NaN, infinite, not
+ * positive, 10^12 or more, finer than 10^-24, or above the server's ceiling.
+ * `what` names it in the message ("epsilon").  dp_bridge_check_epsilon is for
+ * a whole charge and also raises 22023 below the server's floor.
  */
 extern dp_rational dp_bridge_check_price(Numeric x, bool isnull,
 										 const char *what);
@@ -224,20 +225,20 @@ extern dp_rational dp_bridge_check_epsilon(Numeric x, bool isnull,
 										   const char *what);
 
 /*
- * What one charge, one line of the ledger, must cost at least: the setting,
- * 0 for none; and 22023 when it costs less.
+ * The least epsilon of a charge (one line of the ledger), by
+ * dp_pg.epsilon_floor; 0: none.  The second raises 22023 below it.
  */
 extern dp_fixed dp_bridge_epsilon_floor(void);
 extern void dp_bridge_check_floor(dp_fixed charged, const char *what);
 
 /*
- * 22023 for Laplace noise so wide that it might not fit 128 bits
- * (doc/theory.md T9): of a scale above 2^100.
+ * Raise 22023 if the scale of Laplace noise is above 2^100, since the noise
+ * might not fit in 128 bits (doc/theory.md T9).
  */
 #define DP_SCALE_LOG2 100
 extern void dp_bridge_check_scale(const dp_scale *scale);
 
-/* ---- arguments and answers of SQL functions (argument.c) ---- */
+/* ---- arguments and results of SQL functions (argument.c) ---- */
 extern Oid	dp_bridge_declared_type(FunctionCallInfo fcinfo, int place);
 extern Numeric dp_bridge_number(FunctionCallInfo fcinfo, int place);
 extern void dp_bridge_require_argument(FunctionCallInfo fcinfo, int place,
@@ -245,7 +246,7 @@ extern void dp_bridge_require_argument(FunctionCallInfo fcinfo, int place,
 extern dp_rational dp_bridge_epsilon(FunctionCallInfo fcinfo, int place,
 									 dp_fixed *fixed);
 
-/* What a number given by a user may be, after rounding to 24 digits. */
+/* Range of a number given by a user, after rounding to 24 digits. */
 typedef enum dp_number_range
 {
 	DP_RANGE_ANY,				/* 0 or more */
@@ -254,7 +255,7 @@ typedef enum dp_number_range
 	DP_RANGE_INNER				/* above 0, below 1 */
 } dp_number_range;
 
-/* On the grid, rounded as told, or 22023; `hint` NULL: what may be given. */
+/* Rounded to 24 digits, or 22023; if `hint` is NULL, a general one is used. */
 extern dp_fixed dp_bridge_check_number(Numeric x, const char *name,
 									   dp_number_range range,
 									   dp_rounding rounding,
@@ -276,7 +277,7 @@ extern Datum dp_bridge_make_row(FunctionCallInfo fcinfo, Datum *values,
 extern dp_sparse_method dp_bridge_sparse_method(FunctionCallInfo fcinfo,
 												int place);
 
-/* ---- a file for what depends on rows (scratch.c) ---- */
+/* ---- a file for data that depend on rows (scratch.c) ---- */
 extern void dp_bridge_scratch_open(void);
 extern void dp_bridge_scratch_use(void);
 extern void dp_bridge_scratch_leave(void);
@@ -285,15 +286,15 @@ extern bool dp_bridge_scratch_try(void *data, Size length, off_t from);
 pg_noreturn extern void dp_bridge_scratch_raise_read(void);
 extern void dp_bridge_scratch_read(void *data, Size length, off_t from);
 
-/* ---- nodes of plans (plan_tree.c) ---- */
+/* ---- plan nodes (plan_tree.c) ---- */
 extern List *dp_bridge_plans_below(const Plan *plan);
 
-/* ---- pages that are there before rows (resident.c) ---- */
+/* ---- pages made resident before rows are read (resident.c) ---- */
 extern bool dp_bridge_populate(char *memory, Size bytes);
 extern bool dp_bridge_populate_heap(char *but, Size bytes);
 extern void dp_bridge_populate_mappings(void);
 
-/* ---- memory for what depends on rows (reserve.c) ---- */
+/* ---- memory reserved before rows are read (reserve.c) ---- */
 extern void dp_bridge_reserve_init(Size stack);
 extern void dp_bridge_reserve(Size bytes, int contexts);
 extern void dp_bridge_hold(void);
@@ -321,7 +322,7 @@ extern dp_int128 dp_bridge_grid_double(const dp_binary_grid *grid, double x);
 extern dp_uint128 dp_bridge_grid_distance(const dp_binary_grid *grid,
 										  Numeric x);
 
-/* ---- what noise takes (noise_memo.c) ---- */
+/* ---- parameters of noise, cached (noise_memo.c) ---- */
 extern dp_status dp_bridge_gaussian_variance(uint64 sensitivity,
 											 dp_fixed epsilon,
 											 dp_fixed delta,
@@ -334,20 +335,20 @@ extern dp_status dp_bridge_laplace_rho(dp_uint128 sensitivity,
 									   const dp_rational *epsilon,
 									   dp_fixed *rho);
 
-/* ---- has anything been committed since? (stamp.c) ---- */
+/* ---- proof that nothing has been committed since (stamp.c) ---- */
 typedef struct dp_caches
 {
-	uint64		messages;		/* that empty caches, read */
+	uint64		messages;		/* invalidation messages processed */
 	Oid			user;
 	Oid			outer;
 	Oid			session;
-	int			context;		/* of security */
+	int			context;		/* security context */
 } dp_caches;
 
 typedef struct dp_stamp
 {
 	dp_caches	caches;
-	uint64		ended;			/* transactions that have written */
+	uint64		ended;			/* writing transactions that have ended */
 } dp_stamp;
 
 extern bool dp_bridge_read_caches(dp_caches *out);
@@ -361,9 +362,9 @@ extern bool dp_bridge_same_stamp(const dp_stamp *a, const dp_stamp *b);
 extern void dp_bridge_check_status(dp_status status, const char *what);
 
 /*
- * A refusal is a value: analysis returns it, one place raises it.  All texts
- * are palloc'd or constant, already translated and formatted; location is a
- * parse location or -1.
+ * A refusal is a value: analysis returns it, one place raises it.  Texts are
+ * palloc'd or constant, already translated and formatted; location is a parse
+ * location or -1.
  */
 typedef struct dp_refusal
 {
@@ -382,9 +383,9 @@ pg_noreturn extern void dp_bridge_raise_refusal(const dp_refusal *refusal,
 												const char *query_text);
 
 /*
- * Errors between begin and end point at a place in the text of a query, where
- * they do not point anywhere themselves and the client has sent that text.
- * The caller keeps the struct, and changes the location as he goes on.
+ * Errors between begin and end that have no position get one in the text of a
+ * query, provided that the client has sent this text.  The caller keeps the
+ * struct and updates the location.
  */
 typedef struct dp_pointer
 {
@@ -400,9 +401,10 @@ extern void dp_bridge_point_end(const dp_pointer *pointer);
 
 /*
  * Between begin and end, SPI is connected, the current user is the owner of
- * the extension (security-restricted), search_path is pg_catalog, pg_temp and
- * session settings cannot change what the SQL means.  An error unwinds all of
- * it with the transaction.  `saved` belongs to the caller.
+ * the extension (security-restricted), search_path is pg_catalog, pg_temp, and
+ * the connection's settings cannot change the meaning of the SQL.  After an
+ * error, the abort of the transaction undoes all this.  `saved` belongs to the
+ * caller.
  */
 typedef struct dp_owner_sql
 {
@@ -420,7 +422,7 @@ extern Oid	dp_bridge_catalog_namespace(void);	/* schema dp_pg */
 extern int64 dp_bridge_cluster_id(void);	/* system identifier */
 extern bool dp_bridge_reads_system_column(Query *level, RangeTblEntry *entry);
 
-/* ---- what is under way (progress.c) ---- */
+/* ---- progress reports (progress.c) ---- */
 
 typedef enum dp_phase
 {
@@ -442,9 +444,9 @@ typedef enum dp_work
 } dp_work;
 
 /*
- * Shown in dp_pg.progress to those who may see the session's activity, until
- * the end or an error.  Only public numbers may be shown: `total` (0: none)
- * and how much of a work that does not depend on data is done.
+ * Shown in dp_pg.progress to roles that may see the connection's activity,
+ * until the end or an error.  Only public numbers may be shown: `total` (0:
+ * none), and the progress of work that does not depend on data.
  */
 extern void dp_bridge_progress_begin(dp_work work, Oid relid, int64 total);
 extern void dp_bridge_progress(dp_phase phase, int64 done);

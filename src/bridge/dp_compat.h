@@ -2,16 +2,15 @@
  * dp_compat.h
  *	  What differs between PostgreSQL 15, 16, 17 and 18.
  *
- * The code is written in the words of PostgreSQL 18; this header gives them to
- * older versions.  Version tests stand here and nowhere else, except where a
- * node has a field that older versions lack.  Include postgres.h first.
+ * The code is written for PostgreSQL 18; this header adapts older versions.
+ * Version tests are only here and in compat.c.  Include postgres.h first.
  */
 #ifndef DP_COMPAT_H
 #define DP_COMPAT_H
 
 /*
- * A new version has new built-in functions, plan nodes and statistics views:
- * somebody must judge them first (allow_list.c, dp_audit, quiet.c).
+ * New built-in functions, plan nodes and statistics views of a new version
+ * must be reviewed first (allow_list.c, dp_audit, quiet.c).
  */
 #if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 190000
 #error "dp_pg knows PostgreSQL 15 to 18"
@@ -53,7 +52,7 @@
 #include "commands/explain.h"
 #endif
 
-/* Hooks that a version has more than 15: for hooks.c. */
+/* For hooks.c: hooks that version 15 does not have. */
 #if PG_VERSION_NUM >= 180000
 #define DP_COMPAT_HOOKS \
 	HOOK(explain_per_node_hook), HOOK(explain_per_plan_hook), \
@@ -65,13 +64,12 @@
 /* ---- rights on relations ---- */
 
 /*
- * From 16 on rights are checked by nodes of their own, one list per query
- * level.  dp_bridge_has_rights tells whether the rights that the level asks
- * for on its relations are there; dp_bridge_check_rights raises 42501 unless
- * they are; dp_compat_read_as lets the level's entries of a relation be
- * checked as another role.  No hook is asked: other libraries' may be asked
- * only where an executor has begun (pgaudit's ends the process otherwise), and
- * there dp_bridge_ask_others does, which raises 42501 where one refuses.
+ * From 16 on, required rights are nodes of their own, one list per level.
+ * dp_bridge_has_rights tells whether the rights that a level requires are
+ * granted; dp_bridge_check_rights raises 42501 if not; dp_compat_read_as has a
+ * level's entries of a relation checked as another role.  These call no hooks;
+ * dp_bridge_ask_others does, when an executor has started (before, pgaudit's
+ * would end the process).
  */
 extern bool dp_bridge_check_entries(List *entries, List *infos, bool raise);
 extern bool dp_bridge_has_table_rights(Oid relid, Oid role, AclMode rights);
@@ -95,7 +93,7 @@ dp_compat_read_as(Query *level, Oid relid, Oid role)
 	}
 }
 
-/* Are the rights there that the level asks for on one of its entries? */
+/* Are the rights granted that the level requires on one of its entries? */
 static inline bool
 dp_compat_has_right(Query *level, const RangeTblEntry *entry)
 {
@@ -111,7 +109,7 @@ dp_compat_has_right(Query *level, const RangeTblEntry *entry)
 								   false);
 }
 
-/* May it read what it asks to read of one of its entries, if anything? */
+/* Is SELECT granted, as far as the level requires it on one of its entries? */
 static inline bool
 dp_compat_may_read(Query *level, const RangeTblEntry *entry)
 {
@@ -129,8 +127,8 @@ dp_compat_may_read(Query *level, const RangeTblEntry *entry)
 }
 
 /*
- * Does it ask to read one of its entries, without a right on the whole table?
- * Then dp_compat_may_read looks at columns.
+ * Is SELECT required on one of its entries, but not granted on the whole
+ * table?  Then dp_compat_may_read looks at columns.
  */
 static inline bool
 dp_compat_lacks_table(Query *level, const RangeTblEntry *entry)
@@ -145,7 +143,7 @@ dp_compat_lacks_table(Query *level, const RangeTblEntry *entry)
 									   info->requiredPerms & ACL_SELECT);
 }
 
-/* A level with the entries of a plan, and the rights that it asks for. */
+/* A level with the entries of a plan and the rights that it requires. */
 static inline void
 dp_compat_plan_level(const PlannedStmt *plan, Query *level)
 {
@@ -154,7 +152,7 @@ dp_compat_plan_level(const PlannedStmt *plan, Query *level)
 	level->rteperminfos = plan->permInfos;
 }
 
-/* Whose rights on the entry's relation count; InvalidOid: the user's own. */
+/* The role whose rights on the entry are checked; InvalidOid: current user. */
 static inline Oid
 dp_compat_reads_as(Query *level, RangeTblEntry *entry)
 {
@@ -163,7 +161,7 @@ dp_compat_reads_as(Query *level, RangeTblEntry *entry)
 	return getRTEPermissionInfo(level->rteperminfos, entry)->checkAsUser;
 }
 
-/* The level's rights become those of another one, whose entries it takes. */
+/* The level takes the entries of another one, with their rights. */
 static inline void
 dp_compat_take_entries(Query *level, const Query *from)
 {
@@ -171,7 +169,7 @@ dp_compat_take_entries(Query *level, const Query *from)
 	level->rteperminfos = from->rteperminfos;
 }
 
-/* Nothing of the level says any more which rights one entry needs. */
+/* The level no longer requires rights on one entry. */
 static inline void
 dp_compat_forget_right(Query *level, RangeTblEntry *entry)
 {
@@ -188,7 +186,7 @@ dp_compat_forget_right(Query *level, RangeTblEntry *entry)
 	entry->perminfoindex = 0;
 }
 
-/* A copy of one entry of another level, with its rights, becomes all of it. */
+/* A copy of another level's entry, with its rights, becomes the only one. */
 static inline void
 dp_compat_take_entry(Query *level, Query *from, RangeTblEntry *entry)
 {
@@ -205,7 +203,7 @@ dp_compat_take_entry(Query *level, Query *from, RangeTblEntry *entry)
 	dp_compat_forget_right(from, entry);
 }
 
-/* Nothing of the level says any more whose rights are checked, and which. */
+/* The level no longer requires any rights. */
 static inline void
 dp_compat_forget_rights(Query *level)
 {
@@ -223,7 +221,7 @@ dp_compat_parsed_entries(Query *level, const ParseState *state)
 	level->rteperminfos = state->p_rteperminfos;
 }
 
-/* One entry that needs no rights becomes all of FROM. */
+/* An entry that requires no rights becomes the only one. */
 static inline void
 dp_compat_replace_entries(Query *level, RangeTblEntry *entry)
 {
@@ -231,7 +229,7 @@ dp_compat_replace_entries(Query *level, RangeTblEntry *entry)
 	level->rteperminfos = NIL;
 }
 
-/* FROM becomes empty. */
+/* The level has no entries any more. */
 static inline void
 dp_compat_drop_entries(Query *level)
 {
@@ -366,7 +364,7 @@ object_aclcheck(Oid class, Oid object, Oid role, AclMode mode)
 
 /* ---- query trees ---- */
 
-/* The entry of a relation becomes that of a subquery. */
+/* Turn the entry of a relation into one of a subquery. */
 static inline void
 dp_compat_become_subquery(Query *level, RangeTblEntry *entry, Query *subquery)
 {
@@ -379,7 +377,7 @@ dp_compat_become_subquery(Query *level, RangeTblEntry *entry, Query *subquery)
 	entry->inh = false;
 }
 
-/* The columns of an entry, number 1 of its level; of a dropped one a NULL. */
+/* The columns of an entry, the first of its level; NULL for a dropped one. */
 static inline List *
 dp_compat_entry_columns(RangeTblEntry *entry)
 {
@@ -393,7 +391,7 @@ dp_compat_entry_columns(RangeTblEntry *entry)
 	return columns;
 }
 
-/* A tree of a level with the columns of its joins as those that they are. */
+/* Replace columns of a level's joins in a tree by those of the relations. */
 static inline Node *
 dp_compat_flatten_joins(Query *level, Node *node)
 {
@@ -410,42 +408,42 @@ dp_compat_flatten_joins(Query *level, Node *node)
 #endif
 
 /*
- * From 18 on the grouped expressions of a level stand in an entry of FROM of
- * their own, to which targets and HAVING refer.  compat.c gives the level, and
- * those in its expressions, the form that they have in older versions; levels
- * with grouping sets are left as they are.
+ * From 18 on, the grouped expressions of a level are in a range table entry of
+ * their own, to which targets and HAVING refer.  This gives the level, and
+ * those in its expressions, the form of older versions; levels with grouping
+ * sets are left as they are.
  */
 extern void dp_bridge_ungroup(Query *level);
 
-/* The names of a qualified name, of String nodes; an error if it is none. */
+/* A qualified name as a list of String nodes; an error if it is invalid. */
 #if PG_VERSION_NUM >= 160000
 #define dp_compat_qualified_names(text) stringToQualifiedNameList(text, NULL)
 #else
 #define dp_compat_qualified_names(text) stringToQualifiedNameList(text)
 #endif
 
-/* The opposite of an operator's place in a btree: less than, or greater. */
+/* Type of a btree comparison, such as less than. */
 #if PG_VERSION_NUM >= 180000
 typedef CompareType dp_order;
 #else
 typedef int16 dp_order;
 #endif
 
-/* Which outer joins may make a column NULL. */
+/* Outer joins that can make a column NULL. */
 extern void dp_bridge_forget_nulling(Var *var);
 extern Node *dp_bridge_add_nulling(Node *node, int join);
 extern void dp_bridge_remove_nulling(Query *level, const Bitmapset *joins);
 
 /*
- * The expression, over Vars of varno 1, that stands for a virtual generated
- * column in queries, a copy; NULL for any other column.  From 18 on.
+ * A copy of the expression, over Vars of varno 1, of a virtual generated
+ * column (from 18 on); NULL for any other column.
  */
 extern Node *dp_bridge_virtual_expression(Relation rel, AttrNumber attnum);
 
 /*
- * The catalog row, a copy, that says that a column has no NULL; or NULL.  From
- * 18 on a column can be marked before its rows were looked at, and without its
- * children.  (Up to 17 children may be altered without a trace in the parent.)
+ * A copy of the catalog row that proves a column to be NOT NULL; or NULL.
+ * From 18 on it may be not valid, or not apply to children.  (Up to 17,
+ * children can be altered without a trace in the parent.)
  */
 static inline HeapTuple
 dp_compat_not_null_proof(Oid relid, AttrNumber attnum)
@@ -485,7 +483,9 @@ dp_compat_not_null_proof(Oid relid, AttrNumber attnum)
 #define dp_compat_forbid_path(path, times) ((path)->disabled_nodes += (times))
 #endif
 
-/* For a table of costs: of steps that settings turn off; 18 counts these. */
+/*
+ * For a table of costs: that of disabled steps; from 18 on they are counted.
+ */
 #if PG_VERSION_NUM < 180000
 #define DP_COMPAT_DISABLE_COST(cost) {&disable_cost, (cost)},
 #else
@@ -493,8 +493,8 @@ dp_compat_not_null_proof(Oid relid, AttrNumber attnum)
 #endif
 
 /*
- * EXPLAIN of a plan whose parameters have no values; and of the tables in
- * schema dp_pg, none of whose indexes is summarizing.
+ * EXPLAIN of a plan whose parameters have no values.  Index updates of the
+ * tables in schema dp_pg, which have no summarizing index.
  */
 #if PG_VERSION_NUM >= 160000
 #define DP_COMPAT_NO_VALUES EXEC_FLAG_EXPLAIN_GENERIC
@@ -528,7 +528,7 @@ extern struct config_generic *dp_bridge_find_setting(const char *name);
 #define INTERVAL_NOT_FINITE(interval) false
 #endif
 
-/* A setting for developers that gives every plan a worker. */
+/* A developer setting that gives every plan a parallel worker. */
 #if PG_VERSION_NUM >= 160000
 #define DP_SETTING_FORCED_PARALLEL "debug_parallel_query"
 #define dp_compat_forced_parallel debug_parallel_query
@@ -539,7 +539,7 @@ extern struct config_generic *dp_bridge_find_setting(const char *name);
 
 /* ---- words and dates ---- */
 
-/* Is it the collation C, or one that knows no letters but ASCII's? */
+/* Does the collation classify only ASCII characters as letters? */
 static inline bool
 dp_compat_ctype_is_c(Oid collation)
 {
@@ -560,7 +560,7 @@ dp_compat_collate_is_c(Oid collation)
 #endif
 }
 
-/* Has somebody changed the order of letters? */
+/* Does the collation have ICU rules of its own? */
 static inline bool
 dp_compat_collation_has_rules(Oid collation)
 {
@@ -580,7 +580,7 @@ dp_compat_collation_has_rules(Oid collation)
 #endif
 }
 
-/* The kind of a word of a time zone, in small letters. */
+/* The kind of a time zone abbreviation, given in lower case. */
 static inline int
 dp_compat_zone_kind(const char *word)
 {

@@ -1,11 +1,11 @@
 /*
  * dp_node.h
- *	  Structs of ours as nodes, which plans carry and readers are sent.
+ *	  Structs of dp_pg as nodes, carried by plans and sent to readers.
  *
- * A type of node is a struct that begins with an ExtensibleNode, and the table
- * of its other fields.  Copying, comparing, writing and reading all follow the
- * table (node_fields.c), so a field is in all four or in none;
- * test/t/plan_nodes.pl holds tables against structs.
+ * A node type is a struct that begins with an ExtensibleNode, and a table of
+ * its other fields.  Copying, comparing, writing and reading all follow the
+ * table (node_fields.c), so that a field is in all four or in none;
+ * test/t/plan_nodes.pl compares tables with structs.
  *
  * Include postgres.h first.
  */

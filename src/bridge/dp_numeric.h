@@ -32,7 +32,7 @@ dp_numeric_compare(Numeric a, Numeric b)
 											 NumericGetDatum(b)));
 }
 
-/* The nearest double; 22003 beyond. */
+/* The nearest double; 22003 if out of range. */
 static inline double
 dp_numeric_to_double(Numeric a)
 {

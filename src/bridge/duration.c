@@ -1,7 +1,7 @@
 /*
  * duration.c
- *	  A time written as an interval, for settings: what reads it raises
- *	  nothing, as a check hook must not.
+ *	  Durations in settings, written as intervals.  Parsing raises no errors,
+ *	  since check hooks must not.
  */
 #include "postgres.h"
 
@@ -11,10 +11,10 @@
 
 #include "dp_bridge.h"
 
-/* No field is longer than that in a text of this length. */
+/* Longest text; each field is then shorter than half of the buffer. */
 #define LONGEST 64
 
-/* Months and days as they are counted where intervals are compared. */
+/* Months and days count as in comparisons of intervals. */
 static int64
 microseconds(const struct pg_itm_in *time)
 {
@@ -26,8 +26,8 @@ microseconds(const struct pg_itm_in *time)
 
 /*
  * dp_bridge_read_duration
- *	  Microseconds of an interval: more than 0 and at most 366 days.  False
- *	  where the text is none such.
+ *	  Microseconds of an interval of more than 0 and at most 366 days.  False
+ *	  for any other text.
  */
 bool
 dp_bridge_read_duration(const char *text, int64 *out)

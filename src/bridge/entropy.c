@@ -1,10 +1,10 @@
 /*
  * entropy.c
- *	  The one random source of this process.
+ *	  The random source of this process.
  *
- * The buffer belongs to one process: a library that was preloaded by the
- * postmaster is inherited by every child, so the buffer remembers for which
- * process it was filled and is thrown away in any other.
+ * A library preloaded by the postmaster is inherited by every child, so the
+ * source records the process that it was set up for, and is set up anew, with
+ * an empty buffer, in any other.
  */
 #include "postgres.h"
 
@@ -23,8 +23,8 @@ look_for_interrupts(void)
 
 /*
  * dp_bridge_source
- *	  The process's source of OpenSSL randomness; never NULL.  A long draw
- *	  among many candidates obeys a cancel.
+ *	  The process's source, from OpenSSL; never NULL.  Long draws can be
+ *	  canceled.
  */
 dp_source *
 dp_bridge_source(void)

@@ -1,7 +1,7 @@
 /*
  * error.c
- *	  Statuses of the pure parts and refusals of the analysis become errors
- *	  here and nowhere else.
+ *	  The only place where statuses of the pure parts and refusals of the
+ *	  analysis become errors.
  */
 #include "postgres.h"
 
@@ -16,8 +16,8 @@
 
 /*
  * dp_bridge_check_status
- *	  Raise unless status is DP_OK.  `what` completes "could not ..." and must
- *	  not contain a protected value.
+ *	  Raise an error unless status is DP_OK.  `what` completes "could not ..."
+ *	  and must not contain a protected value.
  *
  * Errors: 22003 overflow, 22023 range, 58030 random source, 53200 memory.
  */
@@ -91,7 +91,7 @@ dp_bridge_refuse(int sqlstate, int location, const char *detail,
 	return refusal;
 }
 
-/* The position that a client is told; 0: none. */
+/* The error position for the client; 0: none. */
 static int
 position_of(const char *text, int location)
 {
@@ -101,8 +101,8 @@ position_of(const char *text, int location)
 
 /*
  * dp_bridge_raise_refusal
- *	  The one place where a refusal becomes an error.  When the text of the
- *	  query is known the error points at the offending token.
+ *	  Raise the error of a refusal.  If the text of the query is known, the
+ *	  error points at the offending token.
  */
 void
 dp_bridge_raise_refusal(const dp_refusal *refusal, const char *query_text)
@@ -118,7 +118,10 @@ dp_bridge_raise_refusal(const dp_refusal *refusal, const char *query_text)
 	pg_unreachable();
 }
 
-/* The text of EXECUTE, say, is not the one that was analysed. */
+/*
+ * Error context callback.  A position is given only if the client sent the
+ * text that was analyzed, and not, for example, EXECUTE.
+ */
 static void
 point(void *context)
 {

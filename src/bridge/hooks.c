@@ -1,30 +1,29 @@
 /*
  * hooks.c
- *	  Where private rows are executed no other library's hook runs.
+ *	  Run no hooks of other libraries where private rows are processed.
  *
- * Other libraries count rows in hooks of the executor, and show what they
- * counted to everybody: pg_qualstats tells how many rows each condition left
- * out.  So a reader, the parallel workers that it starts, and whoever runs an
- * owner's shielded procedure (ledger/shield.c) are alone: each hook of the
- * server is what dp_pg has put there, or nothing, and our hooks hand on to no
- * other library's.  So is the variable by which PL/pgSQL finds a debugger or
- * profiler.
+ * Other libraries count rows in executor hooks and show the counts to
+ * everybody: pg_qualstats, how many rows each condition filtered out.  So a
+ * reader, the parallel workers that it starts, and a process that runs an
+ * owner's shielded procedure (ledger/shield.c) are "alone": each hook of the
+ * server is dp_pg's or NULL, and dp_pg's hooks call no other library's.  The
+ * variable by which PL/pgSQL finds a debugger or profiler is NULL.
  *
- * Hooks of ours are installed by dp_bridge_add_hook while the library is
- * preloaded, one after the other, so that between two of ours for one variable
- * there is no other's.  Being alone means: the variable is our last one, and
- * our first one hands on to nothing.
+ * dp_bridge_add_hook installs all our hooks while the library is preloaded, so
+ * no other library's hook is between two of ours for one variable.  To be
+ * alone, the variable is set to our last hook, and our first hook calls
+ * nothing.
  *
  * A parallel worker is a new process, in which other libraries have installed
- * their hooks.  It takes the settings of the process that starts it before it
- * begins to execute, dp_pg.alone among them, whose assign hook takes their
- * hooks away there, and does nothing anywhere else.  Nobody can set it:
- * superusers could evade an audit by it.
+ * their hooks.  Before it executes anything it gets the settings of its
+ * leader, and the assign hook of dp_pg.alone removes those hooks there;
+ * elsewhere it does nothing.  No user can set it, since superusers could evade
+ * auditing with it.
  *
- * What other libraries registered elsewhere stays: callbacks of transactions,
- * of caches and of the end of a process (doc/threat_model.md).  A library that
- * is loaded while a procedure runs stands in front of ours until it ends, and
- * its hooks are gone then: only superusers load such.
+ * Other callbacks of other libraries stay: those of transactions, caches and
+ * process exit (doc/threat_model.md).  The hooks of a library that is loaded
+ * while a procedure runs come before ours until the procedure ends, and are
+ * then lost; only superusers can load such a library.
  */
 #include "postgres.h"
 
@@ -52,8 +51,8 @@
 #define HOOK(name) ((dp_bridge_hook *) &(name))
 
 /*
- * Every hook that the server's headers declare, but for those of starting up
- * and logging in (t/hooks.pl compares).
+ * Every hook in the server's headers except those of startup and login
+ * (compared by t/hooks.pl).
  */
 static dp_bridge_hook *const variables[] = {
 	HOOK(ExecutorCheckPerms_hook),
@@ -77,7 +76,7 @@ static dp_bridge_hook *const variables[] = {
 	HOOK(set_join_pathlist_hook),
 	HOOK(set_rel_pathlist_hook),
 	DP_COMPAT_HOOKS
-	/* FIRST_OF_RULES and what follows */
+	/* from FIRST_OF_RULES on */
 	HOOK(check_password_hook),
 	HOOK(needs_fmgr_hook),
 	HOOK(object_access_hook),
@@ -87,15 +86,15 @@ static dp_bridge_hook *const variables[] = {
 };
 
 /*
- * These are asked about objects and are given no rows; what they refuse or
- * restrict they do in a procedure, too.
+ * These hooks concern objects and see no rows; they stay active in a
+ * procedure, so that they can refuse or restrict there, too.
  */
 #define FIRST_OF_RULES (lengthof(variables) - 6)
 
 StaticAssertDecl(lengthof(variables) < DP_BRIDGE_HOOKS,
 				 "there is room for all hooks");
 
-/* A hook of ours: where it stands, and where it finds whom it hands on to. */
+/* A hook of ours: its variable, and where it finds the hook that it calls. */
 typedef struct own_hook
 {
 	dp_bridge_hook *variable;
@@ -119,7 +118,7 @@ dp_bridge_note_hook(dp_bridge_hook *variable, dp_bridge_hook *next)
 	own[nown++] = (own_hook) {variable, next, *variable};
 }
 
-/* Our last one for a variable, or NULL; *first gets our first one. */
+/* Our last hook for a variable, or NULL; *first gets our first one. */
 static own_hook *
 find_own(dp_bridge_hook *variable, own_hook **first)
 {
@@ -138,7 +137,7 @@ find_own(dp_bridge_hook *variable, own_hook **first)
 	return last;
 }
 
-/* PL/pgSQL's, which need not be loaded. */
+/* PL/pgSQL's plugin variable; PL/pgSQL need not be loaded. */
 static void **
 plugin(void)
 {
@@ -147,9 +146,9 @@ plugin(void)
 
 /*
  * dp_bridge_clear_hooks
- *	  Take other libraries' hooks away from this process; again, where one of
- *	  them was loaded since.  *aside, if not NULL, gets what there was, and
- *	  hooks that are given no rows stay.
+ *	  Remove other libraries' hooks from this process; called again, also those
+ *	  of libraries loaded since.  If aside is not NULL, the hooks are saved in
+ *	  it, and those that see no rows stay.
  */
 void
 dp_bridge_clear_hooks(dp_bridge_hooks *aside)
@@ -178,7 +177,7 @@ dp_bridge_clear_hooks(dp_bridge_hooks *aside)
 
 /*
  * dp_bridge_restore_hooks
- *	  Put back what dp_bridge_clear_hooks put aside.
+ *	  Restore what dp_bridge_clear_hooks saved.
  */
 void
 dp_bridge_restore_hooks(const dp_bridge_hooks *aside)
@@ -198,8 +197,8 @@ dp_bridge_restore_hooks(const dp_bridge_hooks *aside)
 
 /*
  * dp_bridge_be_alone
- *	  Take other libraries' hooks away from this process, and from parallel
- *	  workers that it starts, for the rest of it.
+ *	  Remove other libraries' hooks from this process, and from parallel
+ *	  workers that it starts, until it exits.
  */
 void
 dp_bridge_be_alone(void)
@@ -212,9 +211,8 @@ dp_bridge_be_alone(void)
 
 /*
  * dp_bridge_start_alone
- *	  Until the current level of settings ends, parallel workers that this
- *	  process starts are alone, and so is it, until dp_bridge_restore_hooks.
- *	  *aside gets what there was.
+ *	  Be alone until dp_bridge_restore_hooks, which needs *aside; parallel
+ *	  workers started until the current level of settings ends are, too.
  */
 void
 dp_bridge_start_alone(dp_bridge_hooks *aside)
@@ -243,7 +241,7 @@ check_alone(bool *newval, void **extra, GucSource source)
 	return false;
 }
 
-/* Where a level of settings ends, or is undone, nothing may happen. */
+/* Nothing may happen here when a level of settings ends or is undone. */
 static void
 assign_alone(bool newval, void *extra)
 {

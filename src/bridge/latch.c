@@ -1,6 +1,6 @@
 /*
  * latch.c
- *	  Waiting for another process of ours.
+ *	  Waiting for another process of dp_pg.
  */
 #include "postgres.h"
 
@@ -15,8 +15,8 @@
 
 /*
  * dp_bridge_spin
- *	  Watch this process's latch for a while; true when it was set.  Whoever
- *	  else wants the processor gets it.
+ *	  Spin on this process's latch for a while; true if it was set.  Yields the
+ *	  processor to other processes meanwhile.
  */
 bool
 dp_bridge_spin(int usec)
@@ -41,7 +41,7 @@ dp_bridge_spin(int usec)
 /*
  * dp_bridge_wait
  *	  Wait until this process's latch is set, at most `timeout` ms, and reset
- *	  it: whoever calls looks afterwards at what it waits for.
+ *	  it.  The caller then checks the condition that it waits for.
  */
 void
 dp_bridge_wait(long timeout)
@@ -54,7 +54,7 @@ dp_bridge_wait(long timeout)
 
 /*
  * dp_bridge_watch
- *	  The same, watching the latch for `usec` before.
+ *	  The same, after spinning on the latch for `usec`.
  */
 void
 dp_bridge_watch(int usec, long timeout)

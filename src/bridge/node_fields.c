@@ -1,8 +1,8 @@
 /*
  * node_fields.c
- *	  Nodes copied, compared, written and read by the table of their fields.
+ *	  Copy, compare, write and read nodes by the table of their fields.
  *
- * PostgreSQL itself sees to the tag and the name of a node.
+ * PostgreSQL itself handles the tag and the name of a node.
  */
 #include "postgres.h"
 
@@ -43,7 +43,7 @@ dp_bridge_make_node(const char *type)
 	return node;
 }
 
-/* dp_bridge_copy_node: nodeCopy of ExtensibleNodeMethods, deep. */
+/* dp_bridge_copy_node: nodeCopy of ExtensibleNodeMethods; a deep copy. */
 void
 dp_bridge_copy_node(ExtensibleNode *to, const ExtensibleNode *from)
 {
@@ -103,7 +103,7 @@ dp_bridge_equal_node(const ExtensibleNode *a, const ExtensibleNode *b)
 	return same;
 }
 
-/* The bits of an integer of any size, as a signed one. */
+/* An integer of any size, as a signed one. */
 static int64
 get_integer(const ExtensibleNode *node, const dp_node_field *field)
 {
@@ -147,8 +147,8 @@ set_integer(ExtensibleNode *node, const dp_node_field *field, int64 value)
  * dp_bridge_out_node
  *	  nodeOut of ExtensibleNodeMethods: " :name value" for every field.
  *
- * A string is written as a String node: some versions of PostgreSQL write a
- * field that is an empty string as they write NULL.
+ * A string is written as a String node, because some versions of PostgreSQL
+ * write an empty string like NULL.
  */
 void
 dp_bridge_out_node(StringInfo out, const ExtensibleNode *node)
@@ -179,7 +179,7 @@ read_integer(void)
 	return (int64) strtoll(token, NULL, 10);
 }
 
-/* dp_bridge_read_node: nodeRead of ExtensibleNodeMethods, what was written. */
+/* dp_bridge_read_node: nodeRead of ExtensibleNodeMethods. */
 void
 dp_bridge_read_node(ExtensibleNode *node)
 {

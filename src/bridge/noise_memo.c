@@ -1,17 +1,17 @@
 /*
  * noise_memo.c
- *	  What noise on one number takes, remembered: the least variance of
- *	  Gaussian noise, what noise of a variance does not exceed, and the zCDP of
- *	  Laplace noise.  All of it follows from public numbers.
+ *	  Cache of parameters of noise: the least variance of Gaussian noise, the
+ *	  error bound of noise of a variance, and the rho of Laplace noise.  All of
+ *	  them follow from public numbers.
  */
 #include "postgres.h"
 
 #include "dp_bridge.h"
 
-#define KEPT 32					/* of each, what a process remembers */
-#define NUMBERS 3				/* that it follows from */
+#define KEPT 32					/* results of each kind per process */
+#define NUMBERS 3				/* inputs of a result */
 
-/* The last results; those that are whole numbers are over 1. */
+/* The last results; integers have denominator 1. */
 typedef struct memo
 {
 	int			used;
@@ -45,8 +45,8 @@ remember(memo *kept, const dp_uint128 *from, const dp_rational *result)
 
 /*
  * dp_bridge_gaussian_variance
- *	  dp_acct_gaussian_variance_exact, or zCDP's variance where that is out of
- *	  reach.  The search takes up to some tenths of a second.
+ *	  dp_acct_gaussian_variance_exact or, out of its range, the variance by
+ *	  zCDP.  The search may take tenths of a second.
  */
 dp_status
 dp_bridge_gaussian_variance(uint64 sensitivity, dp_fixed epsilon,
@@ -70,8 +70,8 @@ dp_bridge_gaussian_variance(uint64 sensitivity, dp_fixed epsilon,
 
 /*
  * dp_bridge_gaussian_error
- *	  dp_acct_gaussian_error for probability 1/20; false where it has none.  It
- *	  may take milliseconds, and a release asks it for every group.
+ *	  dp_acct_gaussian_error for probability 1/20; false if it fails.  It may
+ *	  take milliseconds, and a release needs it for every group.
  */
 bool
 dp_bridge_gaussian_error(const dp_rational *variance, int k, double *out)
@@ -93,8 +93,8 @@ dp_bridge_gaussian_error(const dp_rational *variance, int k, double *out)
 
 /*
  * dp_bridge_laplace_rho
- *	  dp_acct_rho_from_laplace, which takes a third of the time that preparing
- *	  a small query does.
+ *	  dp_acct_rho_from_laplace, which takes a third of the time of preparing a
+ *	  small query.
  */
 dp_status
 dp_bridge_laplace_rho(dp_uint128 sensitivity, const dp_rational *epsilon,

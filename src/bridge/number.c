@@ -20,16 +20,16 @@
 #include "dp_bridge.h"
 
 /*
- * What numeric_send sends and numeric_recv takes: 16-bit fields in network
- * order, the number of groups of four digits, the weight of the first, the
+ * The binary format of numeric_send and numeric_recv: 16-bit fields in network
+ * order: the number of groups of four digits, the weight of the first, the
  * sign, the digits shown after the point, then the groups.
  */
 #define SENT_FIELDS 4
 #define SENT_NEGATIVE 0x4000
 
 /*
- * Put a numeric on the grid; *exact says that nothing was cut.  The groups
- * are read from the sent form, which is exact and needs no text.
+ * Round a numeric to the grid; *exact says that nothing was cut off.  The
+ * groups come from the binary format, which is exact.
  */
 static dp_number_fault
 read_fixed(Numeric x, dp_rounding rounding, dp_fixed *out, bool *exact)
@@ -75,10 +75,10 @@ read_fixed(Numeric x, dp_rounding rounding, dp_fixed *out, bool *exact)
 
 /*
  * dp_bridge_numeric_to_fixed
- *	  Put a numeric on the grid of 10^-24, rounding as told.
+ *	  Round a numeric to the grid of 10^-24.
  *
- * NULL pointer, NaN, infinity, negative values and values of 10^12 or more
- * are faults; the output is untouched then.
+ * A NULL pointer, NaN, infinity, negative values and values of 10^12 or more
+ * are faults, which leave the output untouched.
  */
 dp_number_fault
 dp_bridge_numeric_to_fixed(Numeric x, dp_rounding rounding, dp_fixed *out)
@@ -167,9 +167,9 @@ rounded_text(dp_fixed x, dp_uint128 steps, dp_rounding rounding)
 
 /*
  * dp_bridge_epsilon_text
- *	  An epsilon, or a rho, for the eye: nine digits after the point.  Down is
- *	  for what remains, up for what is spent or asked, so that nobody reads
- *	  more than there is; palloc'd.
+ *	  An epsilon or rho for display, with nine digits after the point;
+ *	  palloc'd.  What remains is rounded down, what is spent or requested is
+ *	  rounded up, so that no more budget is shown than there is.
  */
 char *
 dp_bridge_epsilon_text(dp_fixed x, dp_rounding rounding)
@@ -177,14 +177,14 @@ dp_bridge_epsilon_text(dp_fixed x, dp_rounding rounding)
 	return rounded_text(x, 1000000000, rounding);
 }
 
-/* dp_bridge_delta_text: the same of a delta, with eighteen digits. */
+/* dp_bridge_delta_text: the same for a delta, with eighteen digits. */
 char *
 dp_bridge_delta_text(dp_fixed x, dp_rounding rounding)
 {
 	return rounded_text(x, (dp_uint128) 1000000000 * 1000000000, rounding);
 }
 
-/* dp_bridge_text_to_numeric: what numeric's input function reads. */
+/* dp_bridge_text_to_numeric: numeric's input function. */
 Numeric
 dp_bridge_text_to_numeric(const char *text)
 {
@@ -237,7 +237,7 @@ dp_bridge_int128_to_numeric(dp_int128 x)
 
 /*
  * dp_bridge_numeric_to_int128
- *	  False when x is NaN, infinite, not an integer or beyond 10^37.
+ *	  False if x is NaN, infinite, not an integer, or 10^37 or more in size.
  */
 bool
 dp_bridge_numeric_to_int128(Numeric x, dp_int128 *out)
@@ -274,8 +274,8 @@ dp_bridge_numeric_to_int128(Numeric x, dp_int128 *out)
 
 /*
  * dp_bridge_float8_to_numeric
- *	  The number a person means who binds the double x: its shortest decimal,
- *	  whatever the session's settings.
+ *	  The shortest decimal that denotes the double x, whatever the settings
+ *	  are.
  */
 Numeric
 dp_bridge_float8_to_numeric(double x)
@@ -320,7 +320,10 @@ dp_bridge_number_fault_text(dp_number_fault fault)
 	return "not valid";
 }
 
-/* A setting that bounds epsilon; false: it is empty, so there is no bound. */
+/*
+ * Read a setting that bounds epsilon; false: it is empty, so there is no
+ * bound.
+ */
 static bool
 read_limit(const char *setting, const char *name, dp_rational *limit)
 {
@@ -349,7 +352,7 @@ check_ceiling(const dp_rational *x, const char *what)
 
 /*
  * dp_bridge_epsilon_floor
- *	  The setting dp_pg.epsilon_floor; 0: there is none.
+ *	  The setting dp_pg.epsilon_floor; 0: no floor.
  */
 dp_fixed
 dp_bridge_epsilon_floor(void)
@@ -367,7 +370,7 @@ dp_bridge_epsilon_floor(void)
 
 /*
  * dp_bridge_check_floor
- *	  22023 when the epsilon of a whole charge is below the server's floor.
+ *	  Raise 22023 if the epsilon of a whole charge is below the server's floor.
  */
 void
 dp_bridge_check_floor(dp_fixed charged, const char *what)
@@ -386,7 +389,7 @@ dp_bridge_check_floor(dp_fixed charged, const char *what)
 /*
  * dp_bridge_check_price
  *	  The epsilon of one released value, given by a user, as an exact positive
- *	  rational, or 22023.  What the floor is about is the whole charge.
+ *	  rational; raises 22023.  The floor applies to whole charges only.
  */
 dp_rational
 dp_bridge_check_price(Numeric x, bool isnull, const char *what)
@@ -409,8 +412,8 @@ dp_bridge_check_price(Numeric x, bool isnull, const char *what)
 
 /*
  * dp_bridge_check_epsilon
- *	  The same of an epsilon that is a whole charge: not below the floor
- *	  either.
+ *	  The same for the epsilon of a whole charge, which must not be below the
+ *	  floor.
  */
 dp_rational
 dp_bridge_check_epsilon(Numeric x, bool isnull, const char *what)

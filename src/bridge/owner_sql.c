@@ -1,10 +1,10 @@
 /*
  * owner_sql.c
- *	  SQL that the extension runs on its own catalog.
+ *	  SQL on the extension's own catalog.
  *
  * The catalog is written as the owner of the extension, in a
- * security-restricted operation with a fixed search_path, so that neither the
- * caller's rights nor his settings nor his objects decide what happens.
+ * security-restricted operation with a fixed search_path, so that the caller's
+ * rights, settings and objects have no influence.
  */
 #include "postgres.h"
 
@@ -26,9 +26,9 @@
 #include "dp_bridge.h"
 
 /*
- * OID and schema of the extension, which every query asks for.  It cannot
- * come, go or move without a change to schemas or functions, for which
- * PostgreSQL keeps caches and tells of changes.
+ * OID and schema of the extension, cached because every query needs them.  The
+ * extension cannot be created, dropped or moved without changes to schemas or
+ * functions, which send cache invalidations.
  */
 static Oid	extension_cache = InvalidOid;
 static Oid	namespace_cache = InvalidOid;
@@ -51,7 +51,7 @@ watch_extension(void)
 	extension_callback = true;
 }
 
-/* dp_bridge_extension_oid: InvalidOid when not installed here. */
+/* dp_bridge_extension_oid: InvalidOid if not installed in this database. */
 Oid
 dp_bridge_extension_oid(void)
 {
@@ -61,7 +61,7 @@ dp_bridge_extension_oid(void)
 	return extension_cache;
 }
 
-/* Its row of pg_extension; false when not installed here. */
+/* Read its row of pg_extension; false if not installed in this database. */
 static bool
 find_extension(FormData_pg_extension *row)
 {
@@ -82,7 +82,7 @@ find_extension(FormData_pg_extension *row)
 	return HeapTupleIsValid(tuple);
 }
 
-/* dp_bridge_extension_owner: InvalidOid when not installed here. */
+/* dp_bridge_extension_owner: InvalidOid if not installed in this database. */
 Oid
 dp_bridge_extension_owner(void)
 {
@@ -91,7 +91,7 @@ dp_bridge_extension_owner(void)
 	return find_extension(&row) ? row.extowner : InvalidOid;
 }
 
-/* dp_bridge_extension_namespace: the schema of what users call. */
+/* dp_bridge_extension_namespace: the schema of its public objects. */
 Oid
 dp_bridge_extension_namespace(void)
 {
@@ -112,7 +112,7 @@ dp_bridge_catalog_namespace(void)
 
 /*
  * dp_bridge_cluster_id
- *	  The system identifier, which tells this cluster from one a dump of it
+ *	  The system identifier, which differs in a cluster that a dump of this one
  *	  was restored into.
  */
 int64
@@ -154,7 +154,7 @@ dp_bridge_owner_begin(dp_owner_sql *saved)
 
 /*
  * dp_bridge_owner_end
- *	  Undo dp_bridge_owner_begin, innermost first.
+ *	  Undo dp_bridge_owner_begin.
  */
 void
 dp_bridge_owner_end(dp_owner_sql *saved)

@@ -13,8 +13,8 @@
 
 /*
  * dp_bridge_forbid_parallel
- *	  A worker of a parallel query cannot charge, nor may its leader
- *	  meanwhile.
+ *	  Neither a parallel worker nor, while there are some, its leader can
+ *	  charge.
  *
  * Errors: 25000.
  */
@@ -52,8 +52,8 @@ dp_bridge_forbid_serializable(void)
 
 /*
  * dp_bridge_has_others_rights
- *	  Does a function (or the check of a foreign key) have the rights of
- *	  another role than the one that asks?
+ *	  Does a function (or a foreign key check) run with the rights of a role
+ *	  other than the outer user?
  */
 bool
 dp_bridge_has_others_rights(void)

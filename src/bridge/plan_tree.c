@@ -1,6 +1,6 @@
 /*
  * plan_tree.c
- *	  The nodes of a plan.
+ *	  Traversal of plans.
  */
 #include "postgres.h"
 
@@ -8,8 +8,8 @@
 
 /*
  * dp_bridge_plans_below
- *	  The plans right below a node, of the kinds that plans of private queries
- *	  have, in the current context.
+ *	  The child plans of a node, of the kinds that plans of private queries
+ *	  have; the list is palloc'd.
  */
 List *
 dp_bridge_plans_below(const Plan *plan)

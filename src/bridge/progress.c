@@ -1,11 +1,10 @@
 /*
  * progress.c
- *	  What is under way and how far it has come, for dp_pg.progress.
+ *	  Progress of running releases, for dp_pg.progress.
  *
- * PostgreSQL keeps a place for this in every session's entry of the activity
- * array, which it clears when a transaction is aborted.  Its own views show
- * entries of their own kinds of command only, so a kind that is not among
- * them is free for us.
+ * PostgreSQL keeps progress in every backend's entry of the activity array,
+ * and clears it when a transaction is aborted.  Its views show only their own
+ * kinds of command, so dp_pg can use a kind that none of them shows.
  */
 #include "postgres.h"
 
@@ -42,7 +41,7 @@ static const char *const phases[] = {
 void
 dp_bridge_progress_begin(dp_work work, Oid relid, int64 total)
 {
-	/* COPY and the like that ask privately show their own */
+	/* a COPY with a private query, for example, shows its own progress */
 	if (MyBEEntry == NULL ||
 		MyBEEntry->st_progress_command != PROGRESS_COMMAND_INVALID)
 		return;
@@ -90,8 +89,8 @@ PG_FUNCTION_INFO_V1(dp_bridge_sql_progress);
 /*
  * dp_bridge_sql_progress
  *	  dp_pg.progress_rows(): (pid, database, role, relation, mechanism, phase,
- *	  done, total) of every release under way in this database that the
- *	  current user may see, as in pg_stat_activity.
+ *	  done, total) of each running release in this database that the current
+ *	  user may see, as in pg_stat_activity.
  */
 Datum
 dp_bridge_sql_progress(PG_FUNCTION_ARGS)

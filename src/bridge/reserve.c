@@ -1,16 +1,15 @@
 /*
  * reserve.c
- *	  Memory that rows may make a process need, taken before it sees them.
+ *	  Reserve memory that rows may require before a process reads them.
  *
- * What is freed stays with the process (no part of the heap goes back by
- * itself), and what it needs next is made of that.  So a lack of memory shows
- * when it is reserved, by an amount that is public, and not where rows ask.
- * Pages are written to, because a system may promise more than it has.
- * Between two uses the memory is taken, so that the process grows only where
- * it reserves more than before.
+ * Freed memory is not returned to the system; later requests are served from
+ * it.  So a lack of memory shows when a public amount is reserved, and not
+ * when rows require memory.  Pages are written to, because a system may
+ * promise more than it has.  Between jobs the memory is held allocated, so
+ * that the process grows only when it reserves more than before.
  *
- * Without the C library's mallopt() nothing is kept, and this only tries.  So
- * it does with what parallel workers share.
+ * Without the C library's mallopt() nothing is held, and reserving is only a
+ * test, as it always is for the shared memory of parallel workers.
  */
 #include "postgres.h"
 
@@ -29,26 +28,29 @@
 
 #include "dp_bridge.h"
 
-#define KEPT ((Size) 128 * 1024 * 1024)	/* by one with nothing to do */
+#define KEPT ((Size) 128 * 1024 * 1024)	/* kept by an idle process */
 #define STACK_STEP 65536
-#define FEW 48					/* contexts that most jobs keep at hand */
-#define KINDS 2					/* of contexts, by their first size */
-#define LISTED 100				/* free ones that PostgreSQL lists of each */
-#define PLENTY 16				/* times: others take some at the same time */
+#define FEW 48					/* contexts that suffice for most jobs */
+#define KINDS 2					/* of contexts, by initial size */
+#define LISTED 100				/* length of PostgreSQL's free list of each */
+#define PLENTY 16				/* times as much, since others take some
+								 * meanwhile */
 
 /*
- * What glibc keeps of what is freed, in each thread (its tcache): some pieces,
- * fewer than these, of each of so many sizes from the first on by the step.
+ * glibc's cache of freed chunks in each thread (tcache): fewer than
+ * CACHED_MOST chunks of each of CACHED_SIZES sizes, from CACHED_FIRST on in
+ * steps of CACHED_STEP.
  */
 #define CACHED_MOST 32
 #define CACHED_FIRST 24
 #define CACHED_STEP 16
 #define CACHED_SIZES 64
-#define WIDE_MOST 256			/* pieces that are not exact, in a row */
+#define WIDE_MOST 256			/* successive chunks that are not exact */
 
 /*
- * Have the stack grow by so much, for good; returns how often it called
- * itself.  A touch of its end makes room, and then the pages are asked for.
+ * Make the stack grow by `bytes`, permanently.  Touching its end extends it;
+ * then its pages are requested.  Returns the number of calls, so that frames
+ * are used.
  */
 static pg_noinline int
 grow_stack(Size bytes, char *from)
@@ -65,32 +67,37 @@ grow_stack(Size bytes, char *from)
 }
 
 /*
- * What was reserved last.  It is free while rows are read, and taken when they
- * are not, so that nothing else comes to lie there.
+ * The last reservation.  It is free while rows are read and allocated
+ * otherwise, so that nothing else is placed there.
  */
 static char *held = NULL;
-static uintptr_t held_at = 0;	/* where it is, or was while it is free */
+static uintptr_t held_at = 0;	/* its address, or its last one if free */
 static Size held_bytes = 0;
-static bool held_given = false; /* has the system given its pages? */
-static bool holds = false;		/* is it taken again after rows? */
-static char *populated = NULL;	/* end of the heap when it had all pages */
+static bool held_given = false; /* are its pages resident? */
+static bool holds = false;		/* is it allocated between jobs? */
+static char *populated = NULL;	/* end of the heap when all of it was
+								 * resident */
 
 #ifdef M_MMAP_MAX
-/* Pieces of a size that are kept; none: another library's malloc() is used. */
+/* Chunks of a size that tcache keeps; 0: not glibc's malloc(), or too many. */
 static int	cached = 0;
 
 /*
- * Small pieces that are freed stay where they are, for the next of that size,
- * and split what is around them; rows may have put them there.  So what is
- * kept is taken before rows are read, and kept again afterwards, in the place
- * of whatever they left: others are freed first, until as many are kept as can
- * be, and as many are taken; now none is.
+ * Small freed chunks stay where they are, for the next request of that size,
+ * and fragment the heap around them; their places may depend on rows.  So the
+ * chunks in tcache are taken out before rows are read and put back afterwards,
+ * in place of those that rows left: `filling` is freed first, which fills
+ * tcache, and as many chunks are allocated, which empties it.
  */
 static void *kept[CACHED_SIZES][CACHED_MOST];
-static void *filling[CACHED_SIZES][CACHED_MOST];	/* the others, or NULL */
+static void *filling[CACHED_SIZES][CACHED_MOST];	/* to displace what rows
+													 * left; or NULL */
 static bool kept_taken = false;
 
-/* Has malloc given no more than was asked for?  It keeps others elsewhere. */
+/*
+ * Is the chunk of exactly this size?  Larger ones are cached with another
+ * size.
+ */
 static bool
 is_exact(int size, void *piece)
 {
@@ -99,8 +106,8 @@ is_exact(int size, void *piece)
 }
 
 /*
- * How many are kept of a size: what is, counts as used.  Pieces that are not
- * exact are not counted.
+ * How many chunks of a size tcache keeps: those in it count as used.  Chunks
+ * that are not exact are not counted.
  */
 static int
 count_kept(int size)
@@ -125,9 +132,9 @@ count_kept(int size)
 }
 
 /*
- * Find how many are kept of any size, by some of them: each look walks through
- * all that is free.  By settings of glibc these may be more than we look
- * after, or fewer of larger sizes, or none.
+ * Find how many chunks tcache keeps, from a few sizes, because mallinfo2()
+ * walks through all free chunks.  Depending on glibc's tunables this may be
+ * more than CACHED_MOST, fewer for larger sizes, or none.
  */
 static void
 count_cached(void)
@@ -144,11 +151,12 @@ count_cached(void)
 				 errdetail("malloc() is not that of the GNU C library, or "
 						   "keeps too much of each size (tunable "
 						   "glibc.malloc.tcache_count)."),
-				 errhint("What a reader needs beyond what it reserved may be "
-						 "seen by who sees the machine's processes.")));
+				 errhint("Memory that a reader needs beyond its reservation "
+						 "may be visible to users who can see the machine's "
+						 "processes.")));
 }
 
-/* An exact piece; those that are not are taken meanwhile, and then free. */
+/* Allocate an exact chunk; others are allocated meanwhile and then freed. */
 static void *
 take_exact(int size)
 {
@@ -167,7 +175,7 @@ take_exact(int size)
 	return piece;
 }
 
-/* While what rows are reserved for is taken. */
+/* Empty tcache; the memory reserved for rows is still allocated. */
 static void
 take_kept(void)
 {
@@ -186,7 +194,7 @@ take_kept(void)
 	kept_taken = true;
 }
 
-/* Of what was taken where they had been freed, those that are ours stay so. */
+/* Keep those of our chunks that were allocated again; free the others. */
 static void
 fill_again(void **ours, void **taken)
 {
@@ -199,7 +207,7 @@ fill_again(void **ours, void **taken)
 		while (j < cached && (ours[i] == NULL || ours[i] != taken[j]))
 			j++;
 		if (j == cached)
-			ours[i] = NULL;		/* it was freed for good */
+			ours[i] = NULL;		/* tcache did not keep it */
 		else
 			taken[j] = NULL;
 	}
@@ -207,7 +215,7 @@ fill_again(void **ours, void **taken)
 		free(taken[j]);
 }
 
-/* Let no piece be kept that rows left. */
+/* Fill tcache with our chunks instead of those that rows left. */
 static void
 leave_kept(void)
 {
@@ -239,8 +247,9 @@ leave_kept(void)
 
 /*
  * dp_bridge_reserve_init
- *	  Once, in a process that reserves, with the bytes of stack that what rows
- *	  make it do may use from here on, of which max_stack_depth is the most.
+ *	  Called once in a process that reserves memory.  `stack` is how many bytes
+ *	  of stack it may need from here on because of rows, at most
+ *	  max_stack_depth.
  */
 void
 dp_bridge_reserve_init(Size stack)
@@ -251,14 +260,15 @@ dp_bridge_reserve_init(Size stack)
 #ifdef M_MMAP_MAX
 	(void) mallopt(M_MMAP_MAX, 0);
 	(void) mallopt(M_TRIM_THRESHOLD, -1);
-	(void) mallopt(M_ARENA_MAX, 1); /* a request that fails makes another */
+	(void) mallopt(M_ARENA_MAX, 1); /* a failed request would create another
+									 * arena */
 #endif
 }
 
 /*
- * Of the memory contexts that are deleted PostgreSQL lists up to 100, of each
- * of two sizes, for those that are created next; with one more it frees all.
- * What rows had it create must not stay listed, in what is held.
+ * PostgreSQL keeps up to 100 deleted memory contexts of each of two sizes in
+ * free lists for reuse; one more empties the list.  Contexts that rows made it
+ * create must not stay there, within the memory that is held.
  */
 static MemoryContext listed[KINDS][LISTED];
 static bool many = false;		/* may rows create more than a few? */
@@ -271,7 +281,10 @@ create_context(MemoryContext parent, int kind)
 		AllocSetContextCreate(parent, "dp_pg kept", ALLOCSET_SMALL_SIZES);
 }
 
-/* Have so many listed; most are those of the time before. */
+/*
+ * Put n contexts on PostgreSQL's free list; most are the ones created last
+ * time.
+ */
 static void
 list_contexts(int kind, int n)
 {
@@ -289,9 +302,12 @@ list_contexts(int kind, int n)
 }
 
 #ifdef M_MMAP_MAX
-static MemoryContext aside[KINDS];	/* deleted when as many are listed */
+static MemoryContext aside[KINDS];	/* deleted when the free list is full */
 
-/* Have nothing listed but what was put aside, where nothing is held. */
+/*
+ * Empty the free lists except for the contexts put aside, which are outside of
+ * the held memory.
+ */
 static void
 free_contexts(void)
 {
@@ -315,8 +331,8 @@ put_contexts_aside(void)
 #endif
 
 /*
- * Have as many at hand as rows may be the first to need, for hash tables and
- * sorts: a few of the smaller ones, unless it may be many.
+ * Put as many contexts on the free lists as rows may need for hash tables and
+ * sorts: a few, unless there may be many.
  */
 static void
 keep_contexts(int contexts)
@@ -328,8 +344,8 @@ keep_contexts(int contexts)
 
 /*
  * dp_bridge_reserve
- *	  So many bytes, for the rows that are read next, and so many memory
- *	  contexts that they may have created at once.
+ *	  Reserve memory for the rows that are read next, and for the contexts that
+ *	  may exist at once because of them.
  *
  * Errors: 53200.
  */
@@ -350,7 +366,7 @@ dp_bridge_reserve(Size bytes, int contexts)
 		held = malloc(held_bytes);
 		held_given = false;
 	}
-	if (!held_given)			/* it is another one, or lies elsewhere */
+	if (!held_given)			/* new, or at another address */
 	{
 		held_given = held != NULL && dp_bridge_populate(held, held_bytes);
 		populated = NULL;
@@ -377,8 +393,8 @@ dp_bridge_reserve(Size bytes, int contexts)
 
 /*
  * dp_bridge_hold
- *	  Before the first rows, and when rows are no longer read and what they
- *	  took is free again.
+ *	  Called before the first rows are read, and after each job, when the
+ *	  memory used by its rows has been freed.
  */
 void
 dp_bridge_hold(void)
@@ -408,13 +424,13 @@ dp_bridge_hold(void)
 
 /*
  * dp_bridge_give_back
- *	  A process that has nothing to do gives back what is not worth keeping.
+ *	  In an idle process, return memory to the system if there is much of it.
  */
 void
 dp_bridge_give_back(void)
 {
 #ifdef M_MMAP_MAX
-	if (mallinfo2().fordblks + held_bytes <= KEPT)	/* free, and held */
+	if (mallinfo2().fordblks + held_bytes <= KEPT)	/* free and held memory */
 		return;
 	free(held);
 	held = NULL;
@@ -426,8 +442,8 @@ dp_bridge_give_back(void)
 }
 
 /*
- * Is there so much more shared memory that it need not be tried?  On Linux it
- * is a file of this folder, so that limits of file sizes hold.
+ * Is there so much shared memory that no test is needed?  On Linux it is a
+ * file in /dev/shm, so limits on file sizes apply.
  */
 static bool
 is_plenty(Size bytes)
@@ -447,8 +463,8 @@ is_plenty(Size bytes)
 
 /*
  * dp_bridge_try_shared
- *	  Can so many bytes of shared memory be had, for parallel workers?  They
- *	  are given back at once, and others may take them before the caller does.
+ *	  Test whether so much shared memory is available for parallel workers.  It
+ *	  is released at once, so others may take it before the caller does.
  *
  * Errors: those of the system, which are insufficient resources.
  */
@@ -460,6 +476,6 @@ dp_bridge_try_shared(Size bytes)
 	if (is_plenty(bytes))
 		return;
 	segment = dsm_create(bytes, DSM_CREATE_NULL_IF_MAXSEGMENTS);
-	if (segment != NULL)		/* without one there are no workers */
+	if (segment != NULL)		/* without one, no parallel workers start */
 		dsm_detach(segment);
 }

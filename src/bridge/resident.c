@@ -1,13 +1,13 @@
 /*
  * resident.c
- *	  Have the system give pages before rows make a process touch them.
+ *	  Make pages resident before rows make a process touch them.
  *
- * A page that was never touched takes memory at its first use, and is one more
- * that the process has: both would tell of rows.  So the pages of the heap are
- * asked for as memory is reserved, free ones too, for rows are given whichever
- * fit; and once those of all else that is mapped, such as code that only some
- * rows run.  Where the system cannot (before Linux 5.14) pages are touched one
- * by one, and what is mapped beside the heap is left alone.
+ * The first use of a page takes memory and increases the size of the process:
+ * both would depend on rows.  So when memory is reserved all pages of the heap
+ * are made resident, including free ones, any of which may be used for rows;
+ * and once, those of all other mappings, such as code that only some rows run.
+ * If the system cannot do that (before Linux 5.14), pages of the heap are
+ * touched one by one, and other mappings are left alone.
  */
 #include "postgres.h"
 
@@ -21,12 +21,12 @@
 #define PAGE 4096
 #define HUGE_FROM ((Size) 8 * 1024 * 1024)
 
-/* A mapping that is larger is of one who does not mean to use all of it. */
+/* Larger mappings are assumed to be mostly unused. */
 #define LARGEST ((Size) 128 * 1024 * 1024)
 
 /*
  * dp_bridge_populate
- *	  Have the system give the pages, with what is on them; false: it has none.
+ *	  Make pages resident and keep their contents; false: no memory is left.
  */
 bool
 dp_bridge_populate(char *memory, Size bytes)
@@ -41,16 +41,18 @@ dp_bridge_populate(char *memory, Size bytes)
 	if (first >= end)
 		return true;
 #ifdef MADV_HUGEPAGE
-	if (bytes >= HUGE_FROM)		/* a third of the time, if there are any */
+	if (bytes >= HUGE_FROM)		/* takes a third of the time, if there are
+								 * any */
 		(void) madvise(first, end - first, MADV_HUGEPAGE);
 #endif
 	if (madvise(first, end - first, MADV_POPULATE_WRITE) == 0)
 		return true;
-	if (errno != EINVAL)		/* an older system, or pages of other size */
+	if (errno != EINVAL)		/* EINVAL: an older system, or another page
+								 * size */
 		return false;
 #endif
 	for (i = 0; i < bytes; i += PAGE)
-		page[i] += 0;			/* what is there stays: it may be a stack */
+		page[i] += 0;			/* keeps the contents: it may be a stack */
 	return true;
 }
 
@@ -88,7 +90,10 @@ read_mapping(char *line, mapping *out)
 	return true;
 }
 
-/* Devices, and memory that others share, whose pages are not the process's. */
+/*
+ * Devices and shared memory, whose pages are not the process's own, and others
+ * that are left alone.
+ */
 static bool
 is_foreign(const mapping *m)
 {
@@ -101,8 +106,8 @@ is_foreign(const mapping *m)
 
 /*
  * dp_bridge_populate_mappings
- *	  All that the process has mapped, as far as it is known to be its own; and
- *	  find the heap for dp_bridge_populate_heap.
+ *	  Make all mappings resident that are the process's own, and find the heap
+ *	  for dp_bridge_populate_heap.
  */
 void
 dp_bridge_populate_mappings(void)
@@ -116,7 +121,7 @@ dp_bridge_populate_mappings(void)
 		if (!read_mapping(line, &m))
 			continue;
 		if (heap == NULL && strcmp(m.name, "[heap]") == 0)
-			heap = m.start;		/* the first: advice may split it */
+			heap = m.start;		/* the first part: madvise may split it */
 		if (!m.reads || is_foreign(&m))
 			continue;
 #ifdef MADV_POPULATE_WRITE
@@ -130,8 +135,9 @@ dp_bridge_populate_mappings(void)
 
 /*
  * dp_bridge_populate_heap
- *	  The heap, but for so many bytes that have their pages; false: the system
- *	  has none.  Before the mappings were it does nothing.
+ *	  Make the heap resident, except for `bytes` at `but`, which already are;
+ *	  false: no memory is left.  Does nothing before
+ *	  dp_bridge_populate_mappings.
  */
 bool
 dp_bridge_populate_heap(char *but, Size bytes)
@@ -140,7 +146,7 @@ dp_bridge_populate_heap(char *but, Size bytes)
 
 	if (heap == NULL)
 		return true;
-	if (but < heap || but + bytes > end)	/* something else stopped it */
+	if (but < heap || but + bytes > end)	/* not within the heap */
 		return dp_bridge_populate(heap, end - heap);
 	return dp_bridge_populate(heap, but - heap) &&
 		dp_bridge_populate(but + bytes, end - (but + bytes));

@@ -1,15 +1,15 @@
 /*
  * scratch.c
- *	  The one file of this process for what depends on private rows.
+ *	  A file of this process for data that depend on private rows.
  *
- * Nobody may see how long it is or whether it is needed: it has no name
- * (O_TMPFILE), is not one of PostgreSQL's temporary files, and is counted in
- * no statistics.  It lies where those of the default tablespace lie.  A
- * process has one, however many users it has at once, so that what they need
- * of open files does not follow rows; a reader opens it before its first job.
+ * Its size and its use must not be visible: it has no name (O_TMPFILE), is not
+ * one of PostgreSQL's temporary files, and appears in no statistics.  It is in
+ * the directory of the default tablespace.  All users in a process share one
+ * file, so that the number of open files does not depend on rows; a reader
+ * opens it before its first job.
  *
- * Users append, and read what they have appended.  When the last of them is
- * gone the file is empty again.
+ * Users append, and read what they have appended.  When the last of them
+ * leaves, the file is truncated.
  */
 #include "postgres.h"
 
@@ -25,7 +25,7 @@ static int	file = -1;
 static off_t size = 0;
 static int	users = 0;
 
-/* A file without a name, or one that loses it while it is empty. */
+/* Open a file without a name, or unlink it at once. */
 static int
 open_nameless(void)
 {
@@ -47,7 +47,7 @@ open_nameless(void)
 
 /*
  * dp_bridge_scratch_open
- *	  Open the file, unless it is open; it stays open with the process.
+ *	  Open the file unless it is open; it stays open until the process exits.
  */
 void
 dp_bridge_scratch_open(void)
@@ -65,7 +65,10 @@ dp_bridge_scratch_open(void)
 	}
 }
 
-/* dp_bridge_scratch_use: one more user, who calls dp_bridge_scratch_leave. */
+/*
+ * dp_bridge_scratch_use: one more user, which must call
+ * dp_bridge_scratch_leave.
+ */
 void
 dp_bridge_scratch_use(void)
 {
@@ -73,7 +76,9 @@ dp_bridge_scratch_use(void)
 	users++;
 }
 
-/* dp_bridge_scratch_leave: with the last user, what was appended is gone. */
+/*
+ * dp_bridge_scratch_leave: when the last user leaves, the file is truncated.
+ */
 void
 dp_bridge_scratch_leave(void)
 {
@@ -81,12 +86,12 @@ dp_bridge_scratch_leave(void)
 	if (--users > 0)
 		return;
 	if (ftruncate(file, 0) == 0)
-		size = 0;				/* else it is longer than it need be */
+		size = 0;				/* otherwise it stays longer than necessary */
 }
 
 /*
  * dp_bridge_scratch_append
- *	  Write bytes to the end; returns where they begin.
+ *	  Append bytes; returns their offset.
  */
 off_t
 dp_bridge_scratch_append(const void *data, Size length)
@@ -118,8 +123,8 @@ dp_bridge_scratch_append(const void *data, Size length)
 
 /*
  * dp_bridge_scratch_try
- *	  Read bytes from a place; false, with errno, when that cannot be done.  A
- *	  thread may call it.
+ *	  Read bytes at an offset; false, with errno, on failure.  Threads may call
+ *	  it.
  */
 bool
 dp_bridge_scratch_try(void *data, Size length, off_t from)
@@ -153,7 +158,7 @@ dp_bridge_scratch_raise_read(void)
 			 errmsg("could not read a temporary file: %m")));
 }
 
-/* dp_bridge_scratch_read: bytes from a place. */
+/* dp_bridge_scratch_read: read bytes at an offset. */
 void
 dp_bridge_scratch_read(void *data, Size length, off_t from)
 {

@@ -1,26 +1,26 @@
 /*
  * setting_scope.c
- *	  dp_pg.setting_scope: how long a client's settings of private queries
+ *	  dp_pg.setting_scope: how long a client's settings for private queries
  *	  last.
  *
- * A pool of connections gives one session to many clients, a transaction at a
- * time.  What one of them SETs would choose the price that the next ones pay.
- * With scope "transaction" a client's value counts only within the transaction
- * that set it:
+ * A connection pool gives one session to many clients, a transaction at a
+ * time, so what one of them SETs would choose the price that the next ones
+ * pay.  With scope "transaction" a client's value counts only in the
+ * transaction that set it:
  *
- *	- SET outside of a transaction block, which could have no effect, is
- *	  refused before it is executed; so is ALTER ROLE of the session's own
- *	  role, whose values all clients would have;
+  * - SET outside of a transaction block, which would have no effect, raises an
+ *	 error before it is executed; so does ALTER ROLE of the session's own role,
+ *	 whose values all clients would get;
  *	- before a transaction commits, what was set in it and would outlive it is
- *	  set back to the default of role, database or server, which a ROLLBACK
- *	  does by itself.  Where that was outside of a block, as by set_config, the
- *	  transaction fails, so that nobody relies on the value;
- *	- nothing is charged at a value that came otherwise: with the connection's
- *	  options, or before the scope was changed.
+  *	 reset to the default of role, database or server, as by a ROLLBACK.  If
+ *	 it was set outside of a block, for example by set_config, the transaction
+ *	 fails, so that nobody relies on the value;
+ * - nothing is charged with a value that came otherwise: from the connection's
+ *	 options, or from before the scope was changed.
  *
- * SET LOCAL, and the SET of a function's header, end by themselves.  Only
- * sessions of clients are concerned: readers and workers have the values that
- * a session gives them.
+ * SET LOCAL and the SET clause of a function end by themselves.  This applies
+ * to client sessions only: readers and workers get their values from a
+ * session.
  */
 #include "postgres.h"
 
@@ -36,7 +36,10 @@
 
 int			dp_setting_scope = DP_SETTING_SESSION;
 
-/* All that everybody may set, but dp_pg.procedure, which is of headers. */
+/*
+ * All settings that any user may set, except dp_pg.procedure, which is only
+ * for function headers.
+ */
 static const char *const names[] = {
 	"dp_pg.delta", "dp_pg.epsilon", "dp_pg.max_keys", "dp_pg.max_rows",
 	"dp_pg.mechanism", "dp_pg.publish_schema", "dp_pg.reuse", "dp_pg.split",
@@ -46,12 +49,12 @@ static const char *const names[] = {
 static ProcessUtility_hook_type next_process_utility = NULL;
 
 /*
- * Some value was set inside of a block in the present transaction: of several
- * statements that came together this cannot be seen when it ends.
+ * A value was set within a block in the current transaction.  For several
+ * statements sent together this cannot be seen when it ends.
  */
 static bool set_in_block = false;
 
-/* The server's record of a setting; it stays where it is. */
+/* The server's record of a setting, which is never moved. */
 static const struct config_generic *
 record_of(int i)
 {
@@ -81,8 +84,8 @@ is_scoped(const char *name)
 }
 
 /*
- * dp_bridge_scope_assigned: from the assign hooks of these settings.  A
- * subtransaction may be one of a function, which tells nothing of a block.
+ * dp_bridge_scope_assigned: called from the assign hooks of these settings.  A
+ * subtransaction may be that of a function and does not imply a block.
  */
 void
 dp_bridge_scope_assigned(void)
@@ -116,7 +119,7 @@ forbid_set(const VariableSetStmt *statement)
 		raise_outside(statement->name);
 }
 
-/* The defaults of a role that clients share are not theirs to change. */
+/* Clients must not change the defaults of a role that others share. */
 static void
 forbid_alter_role(const AlterRoleSetStmt *statement)
 {
@@ -129,7 +132,8 @@ forbid_alter_role(const AlterRoleSetStmt *statement)
 			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 			 errmsg("permission denied to change the session's own role"),
 			 errdetail("dp_pg.setting_scope is transaction: other clients may "
-					   "share the role, and would pay by its settings."),
+					   "share the role, and its settings would choose what "
+					   "they pay."),
 			 errhint("Ask an administrator.")));
 }
 
@@ -163,7 +167,7 @@ is_lasting(const struct config_generic *record)
 									 record->stack->state == GUC_SET_LOCAL);
 }
 
-/* Before the transaction ends, what a client has set becomes the default. */
+/* Before the transaction ends, reset what a client has set to the default. */
 static void
 set_back(void)
 {
@@ -207,8 +211,8 @@ end_transaction(XactEvent event, void *argument)
 
 /*
  * dp_bridge_check_scope
- *	  Do all values that a charge follows from come from where
- *	  dp_pg.setting_scope lets them come from?
+ *	  Raise an error if a setting that affects charges was not made as
+ *	  dp_pg.setting_scope requires.
  *
  * Errors: 55000.
  */
@@ -221,17 +225,19 @@ dp_bridge_check_scope(void)
 	{
 		const struct config_generic *record = record_of(i);
 
-		/* what the present transaction set has what was before it stacked */
+		/*
+		 * if the current transaction set it, the former value is on the stack
+		 */
 		if (record->source != PGC_S_CLIENT &&
 			(record->source < PGC_S_INTERACTIVE || record->stack != NULL))
 			continue;
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("\"%s\" was not set by this transaction", names[i]),
-				 errdetail("dp_pg.setting_scope is transaction, and the value "
-						   "is one of the connection.  Nothing was charged."),
+				 errdetail("dp_pg.setting_scope is transaction, but the value "
+						   "is that of the connection.  Nothing was charged."),
 				 record->source == PGC_S_CLIENT ?
-				 errhint("Leave it out of the connection's options, and use "
+				 errhint("Remove it from the connection's options, and use "
 						 "SET LOCAL in a transaction block.") :
 				 errhint("RESET %s, and use SET LOCAL in a transaction block.",
 						 names[i])));

@@ -2,12 +2,12 @@
  * settings.c
  *	  The settings dp_pg.*.
  *
- * A user may set what only chooses among private answers (the default price).
- * Whatever bounds privacy or protects the server is superuser-only.  No
+ * Users may set what only chooses among private answers, such as the default
+ * price.  What bounds privacy or protects the server is superuser-only.  No
  * setting makes noise weaker, predictable or absent.
  *
- * What a user may set of his queries is reported to his client (GUC_REPORT),
- * so that a pool of connections can keep it for each of its clients.
+ * Users' settings of queries are reported to the client (GUC_REPORT), so that
+ * a connection pool can track them for each client.
  */
 #include "postgres.h"
 
@@ -26,7 +26,7 @@
 #define DEFAULT_CEILING "10"
 #define DEFAULT_FLOOR "0.001"
 
-/* The defaults stand also where the library was not preloaded. */
+/* The defaults hold also if the library was not preloaded. */
 char	   *dp_setting_epsilon = DEFAULT_EPSILON;
 char	   *dp_setting_epsilon_ceiling = DEFAULT_CEILING;
 char	   *dp_setting_epsilon_floor = DEFAULT_FLOOR;
@@ -53,7 +53,7 @@ int			dp_setting_workers = 3;
 static char *setting_reuse = "auto";
 static int64 reuse_age = 0;		/* microseconds; 0: off, -1: auto */
 
-/* Counts in headers of functions only, where ledger/shield_find.c reads it. */
+/* Has a meaning in function headers only, read by ledger/shield_find.c. */
 static bool setting_procedure = false;
 
 static bool preloaded = false;
@@ -70,7 +70,7 @@ static const struct config_enum_entry scopes[] = {
 	{NULL, 0, false}
 };
 
-/* auto: on in transparent mode, off elsewhere; the rest as of a boolean. */
+/* auto: on in transparent mode, otherwise off; the rest as for a boolean. */
 static const struct config_enum_entry choices[] = {
 	{"auto", DP_SETTING_AUTO, false},
 	{"off", DP_SETTING_OFF, false},
@@ -84,7 +84,7 @@ static const struct config_enum_entry choices[] = {
 	{NULL, 0, false}
 };
 
-/* Is a choice on, with what auto means now? */
+/* Is a choice on, given the current meaning of auto? */
 static bool
 is_chosen(int choice)
 {
@@ -99,7 +99,7 @@ dp_bridge_splits(void)
 	return is_chosen(dp_setting_split);
 }
 
-/* dp_bridge_suppresses: are groups that look empty left out? */
+/* dp_bridge_suppresses: are groups omitted that look empty? */
 bool
 dp_bridge_suppresses(void)
 {
@@ -120,8 +120,8 @@ assign_number(int newval, void *extra)
 
 /*
  * dp_bridge_reuse_age
- *	  How old a stored answer may be that the asker takes, in microseconds; 0:
- *	  none is taken and none is stored.
+ *	  Maximum age of a stored answer, in microseconds; 0: answers are neither
+ *	  reused nor stored.
  */
 int64
 dp_bridge_reuse_age(void)
@@ -131,7 +131,7 @@ dp_bridge_reuse_age(void)
 	return dp_setting_transparent ? USECS_PER_HOUR : 0;
 }
 
-/* Plans made before may mean something else: make them again. */
+/* Cached plans depend on the setting, so they are discarded. */
 static void
 assign_transparent(bool newval, void *extra)
 {
@@ -158,7 +158,8 @@ assign_suppress(int newval, void *extra)
 
 /*
  * Is the text a plain positive decimal number below 10^12 with at most 24
- * digits after the point?  Checked by hand: a check hook must not raise.
+ * digits after the point?  A check hook must not raise errors, so numeric's
+ * input function is not used.
  */
 static bool
 is_positive_decimal(const char *text)
@@ -205,8 +206,8 @@ check_optional_epsilon(char **newval, void **extra, GucSource source)
 }
 
 /*
- * A delta in decimal digits or as 1e-9: between 10^-24 and 1, both excluded.
- * Longer texts than numbers of that size need are refused.
+ * A delta in decimal digits or as 1e-9, strictly between 10^-24 and 1, of at
+ * most 40 characters.
  */
 static bool
 check_delta(char **newval, void **extra, GucSource source)
@@ -226,7 +227,7 @@ check_delta(char **newval, void **extra, GucSource source)
 	return false;
 }
 
-/* What dp_pg.reuse means, as reuse_age; false for what it may not be. */
+/* The meaning of dp_pg.reuse, as reuse_age; false if it is invalid. */
 static bool
 read_reuse(const char *text, int64 *age)
 {
@@ -341,10 +342,10 @@ dp_bridge_settings_init(void)
 							   PGC_USERSET, GUC_REPORT,
 							   NULL, assign_text, NULL);
 	DefineCustomIntVariable("dp_pg.reader_memory",
-							"Most that a private query may make one process "
-							"that reads rows take.",
-							"What that is follows from the query and public "
-							"numbers; the query is refused, uncharged.",
+							"Memory that a private query may reserve in each "
+							"process that reads rows.",
+							"It follows from the query and public numbers; a "
+							"query that needs more fails, uncharged.",
 							&dp_setting_reader_memory, 1048576, 65536,
 							MAX_KILOBYTES,
 							PGC_SUSET, GUC_UNIT_KB,
@@ -352,7 +353,7 @@ dp_bridge_settings_init(void)
 	DefineCustomIntVariable("dp_pg.reader_timeout",
 							"Longest wait of a private query for a reader, or "
 							"for a process of the ledger.",
-							"Nothing is charged when it is exceeded.",
+							"If it is exceeded, nothing is charged.",
 							&dp_setting_reader_timeout,
 							10000, 1, INT_MAX,
 							PGC_SIGHUP, GUC_UNIT_MS,
@@ -365,16 +366,17 @@ dp_bridge_settings_init(void)
 							PGC_POSTMASTER, 0,
 							NULL, NULL, NULL);
 	DefineCustomStringVariable("dp_pg.reuse",
-							   "Answers an identical private query from a "
-							   "stored answer that is no older, free.",
-							   "off, auto or an interval; auto: 1 hour where "
-							   "dp_pg.transparent is on, else off.",
+							   "Maximum age of a stored answer that is given "
+							   "again, free of charge, to an identical "
+							   "private query.",
+							   "off, auto or an interval; auto: 1 hour if "
+							   "dp_pg.transparent is on, otherwise off.",
 							   &setting_reuse, "auto",
 							   PGC_USERSET, GUC_REPORT,
 							   check_reuse, assign_reuse, NULL);
 	DefineCustomIntVariable("dp_pg.reuse_limit",
-							"Most that the stored answers of one budget may "
-							"take.",
+							"Maximum size of the stored answers of one "
+							"budget.",
 							"The oldest are dropped; 0: none is stored.",
 							&dp_setting_reuse_limit, 16384, 0, MAX_KILOBYTES,
 							PGC_SIGHUP, GUC_UNIT_KB,
@@ -382,14 +384,14 @@ dp_bridge_settings_init(void)
 	DefineCustomIntVariable("dp_pg.run_timeout",
 							"Longest time that a reader works for one private "
 							"query.",
-							"The query is canceled then; what was charged "
-							"stays charged. 0: no limit.",
+							"The query is then canceled; its charge stands. "
+							"0: no limit.",
 							&dp_setting_run_timeout, 0, 0, INT_MAX,
 							PGC_SUSET, GUC_UNIT_MS,
 							NULL, NULL, NULL);
 	DefineCustomEnumVariable("dp_pg.setting_scope",
-							 "How long a client's settings of private queries "
-							 "last.",
+							 "How long a client's settings for private "
+							 "queries last.",
 							 "transaction: no longer than the transaction "
 							 "that sets them, for pools that give a session "
 							 "to many clients.",
@@ -398,24 +400,24 @@ dp_bridge_settings_init(void)
 							 NULL, NULL, NULL);
 	DefineCustomEnumVariable("dp_pg.split",
 							 "Makes dp_pg.epsilon the price of a whole query.",
-							 "It is divided among the values that name no "
-							 "epsilon of their own; auto: where "
+							 "It is divided among the values without an "
+							 "epsilon of their own; auto: if "
 							 "dp_pg.transparent is on.",
 							 &dp_setting_split, DP_SETTING_AUTO,
 							 choices, PGC_USERSET, GUC_REPORT,
 							 NULL, assign_split, NULL);
 	DefineCustomEnumVariable("dp_pg.suppress",
-							 "Leaves out groups and values whose noisy number "
-							 "of rows cannot be told from none.",
+							 "Omits groups and values whose noisy number of "
+							 "rows cannot be distinguished from none.",
 							 "Decided by a number that the query releases; "
-							 "auto: where dp_pg.transparent is on.",
+							 "auto: if dp_pg.transparent is on.",
 							 &dp_setting_suppress, DP_SETTING_AUTO,
 							 choices, PGC_USERSET, GUC_REPORT,
 							 NULL, assign_suppress, NULL);
 	DefineCustomBoolVariable("dp_pg.transparent",
 							 "Reads plain aggregates over protected relations "
 							 "as private ones.",
-							 "Only where the role may not read the relation.",
+							 "Only if the role may not read the relation.",
 							 &dp_setting_transparent, false,
 							 PGC_USERSET, GUC_REPORT,
 							 NULL, assign_transparent, NULL);
@@ -435,8 +437,9 @@ dp_bridge_settings_init(void)
 	DefineCustomIntVariable("dp_pg.workers",
 							"Number of processes that are kept for private "
 							"queries.",
-							"Each takes one of max_worker_processes for good; "
-							"more are started while there are some left.",
+							"Each takes one of max_worker_processes "
+							"permanently; more are started while some are "
+							"left.",
 							&dp_setting_workers, 3, 0, 1024,
 							PGC_POSTMASTER, 0,
 							NULL, NULL, NULL);
@@ -446,8 +449,8 @@ dp_bridge_settings_init(void)
 
 /*
  * dp_bridge_set_local
- *	  Change a setting, whoever the user is, until the innermost level made by
- *	  NewGUCNestLevel ends.
+ *	  Change a setting, whatever the user's rights are, until the innermost
+ *	  level made by NewGUCNestLevel ends.
  */
 void
 dp_bridge_set_local(const char *name, const char *value)
@@ -456,14 +459,14 @@ dp_bridge_set_local(const char *name, const char *value)
 							 GUC_ACTION_SAVE, true, 0, false);
 }
 
-/* dp_bridge_preloaded: did shared_preload_libraries bring the library? */
+/* dp_bridge_preloaded: was the library loaded by shared_preload_libraries? */
 bool
 dp_bridge_preloaded(void)
 {
 	return preloaded;
 }
 
-/* dp_bridge_require_preload: 55000 with a hint unless preloaded. */
+/* dp_bridge_require_preload: raise 55000 unless preloaded. */
 void
 dp_bridge_require_preload(void)
 {
@@ -481,7 +484,7 @@ PG_FUNCTION_INFO_V1(dp_bridge_check_preload);
 
 /*
  * dp_bridge_check_preload
- *	  SQL-callable: raises 55000 unless the library is preloaded.  The install
+ *	  SQL-callable: raise 55000 unless the library is preloaded.  The install
  *	  script calls it first, so that CREATE EXTENSION fails early.
  */
 Datum

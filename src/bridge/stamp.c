@@ -1,15 +1,15 @@
 /*
  * stamp.c
- *	  Has anything been committed since?
+ *	  Prove that nothing has been committed since.
  *
- * Two stamps that are equal have been read by one process, of one user, while
- * no transaction that wrote came to its end anywhere on the server, and no
- * message that empties a cache was read.  So whatever tables, catalogs and
- * rights say is the same at both; not what settings and clocks do.
+ * If two stamps of a process are equal, then between them the user was the
+ * same, no transaction that wrote ended anywhere on the server, and no cache
+ * invalidation was processed.  So tables, catalogs and rights are the same at
+ * both; settings and clocks may differ.
  *
- * A transaction that ends is counted before its messages are sent.  Who looks
- * in between takes the number of the one with caches of the other; then the
- * messages come and are counted, too.
+ * A transaction that ends is counted before its messages are sent.  A stamp
+ * read in between has the new number with the old caches, but the messages are
+ * counted, too, when they arrive.
  */
 #include "postgres.h"
 
@@ -23,9 +23,9 @@
 
 /*
  * dp_bridge_read_caches
- *	  The user, and what caches hold, of now; false where the transaction has
- *	  written, so that they hold what nobody else is told of, and in a parallel
- *	  operation.
+ *	  Identity of the current user, and number of cache invalidations
+ *	  processed.  False if the transaction has written, since its caches then
+ *	  hold what others do not see, and in a parallel operation.
  */
 bool
 dp_bridge_read_caches(dp_caches *out)
@@ -42,7 +42,7 @@ dp_bridge_read_caches(dp_caches *out)
 	return true;
 }
 
-/* dp_bridge_same_caches: whatever rows of tables others have written. */
+/* dp_bridge_same_caches: same user and caches; rows may have changed. */
 bool
 dp_bridge_same_caches(const dp_caches *a, const dp_caches *b)
 {
@@ -53,9 +53,9 @@ dp_bridge_same_caches(const dp_caches *a, const dp_caches *b)
 
 /*
  * dp_bridge_read_stamp
- *	  The stamp of now; false, and no stamp, where there are no caches of now
- *	  or the transaction keeps one snapshot, so that it sees something else
- *	  than others do.  Requires a snapshot.
+ *	  The current stamp; false if dp_bridge_read_caches is, or if the
+ *	  transaction keeps one snapshot and so may not see the latest rows.
+ *	  Requires a snapshot.
  */
 bool
 dp_bridge_read_stamp(dp_stamp *out)
@@ -67,7 +67,7 @@ dp_bridge_read_stamp(dp_stamp *out)
 	return out->ended != 0;
 }
 
-/* dp_bridge_same_stamp: is everything as it was? */
+/* dp_bridge_same_stamp: has nothing changed? */
 bool
 dp_bridge_same_stamp(const dp_stamp *a, const dp_stamp *b)
 {

@@ -1,13 +1,12 @@
 /*
  * table_rights.c
- *	  Which rights a role has on a whole table, remembered.
+ *	  Cache of the rights that roles have on whole tables.
  *
- * PostgreSQL looks at them when a statement begins to run, and copies the list
- * of rights to do so.  dp_pg asks the same of every statement before it is
- * planned and once more before it runs, so what was found is kept until
- * PostgreSQL tells of a change to any relation or role.  It decides how a
- * statement is planned, and what is said of one that is refused; PostgreSQL
- * decides whether one may run.
+ * PostgreSQL checks rights when a statement starts to run, and copies the ACL
+ * to do so.  dp_pg checks every statement before it is planned and again
+ * before it runs, so results are kept until any relation or role changes.
+ * They decide how a statement is planned and how its refusal is explained;
+ * PostgreSQL itself decides whether a statement may run.
  */
 #include "postgres.h"
 
@@ -21,13 +20,13 @@
 #define PLACES 256
 #define KNOWN (ACL_SELECT | ACL_INSERT | ACL_UPDATE | ACL_DELETE)
 
-/* The last one that was asked for of those that share a place. */
+/* The last result for the tables and roles that share a place. */
 typedef struct known_rights
 {
 	Oid			relid;
 	Oid			role;
 	AclMode		rights;
-	uint64		changes;		/* told of when it was found */
+	uint64		changes;		/* value of `changes` when it was found */
 } known_rights;
 
 static known_rights known[PLACES];
@@ -47,7 +46,7 @@ watch_changes(void)
 	if (watching)
 		return;
 	CacheRegisterSyscacheCallback(RELOID, note_change, (Datum) 0);
-	/* as acl.c, for membership */
+	/* for membership, as in acl.c */
 	CacheRegisterSyscacheCallback(AUTHMEMROLEMEM, note_change, (Datum) 0);
 	CacheRegisterSyscacheCallback(AUTHOID, note_change, (Datum) 0);
 	CacheRegisterSyscacheCallback(DATABASEOID, note_change, (Datum) 0);
@@ -56,9 +55,9 @@ watch_changes(void)
 
 /*
  * dp_bridge_has_table_rights
- *	  Has the role, or the user if it is InvalidOid, all these rights on the
- *	  table?  False where it needs those on columns, or others than the four,
- *	  or where there is no table.
+ *	  Does the role (InvalidOid: the current user) have all these rights on the
+ *	  table?  False also if they are granted on columns only or are none of the
+ *	  four, or if there is no table.
  */
 bool
 dp_bridge_has_table_rights(Oid relid, Oid role, AclMode rights)
@@ -78,7 +77,7 @@ dp_bridge_has_table_rights(Oid relid, Oid role, AclMode rights)
 		known_rights found = {relid, role};
 
 		watch_changes();
-		found.changes = changes;	/* looking may tell of another one */
+		found.changes = changes;	/* the lookup may process another change */
 		found.rights = pg_class_aclmask(relid, role, KNOWN, ACLMASK_ALL);
 		*place = found;
 	}

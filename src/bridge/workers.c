@@ -1,21 +1,20 @@
 /*
  * workers.c
- *	  Processes of dp_pg, and who gets one.
+ *	  The pool of dp_pg's processes.
  *
- * The ledger and the readers work in background workers.  Slots for these are
- * few and everybody's: parallel queries take them as they come.  So some of
- * ours, dp_pg.workers, are registered while the library is preloaded, before
- * anybody can take their slots, and wait without a database.  More are
- * registered when they are wanted, while the server has slots, and leave when
- * they idle.
+ * The ledger and the readers are background workers.  Slots for these are few
+ * and shared with parallel queries and others.  So dp_pg.workers of them are
+ * registered while the library is preloaded, which secures their slots, and
+ * wait without a database.  More are registered when needed, as long as the
+ * server has slots, and exit when idle.
  *
- * A kind of worker (the ledger, readers) lists what is wanted in entries of
- * its own.  A kept worker takes the oldest, becomes such a worker of that
- * database and remains one.  It can be of another database only as a new
- * process: it ends with exit code 1, the postmaster starts it again at once,
- * and writes a line to the log.  So it does that only when a database finds no
- * process: one that idles is asked to leave, the longest idle first, and one
- * that always has something to do leaves after a while by itself.
+ * Each kind of worker (ledger, reader) has its own list of wanted workers.  A
+ * kept worker takes the oldest entry, and becomes and remains a worker of that
+ * kind and database.  It can change its database only as a new process: it
+ * exits with code 1, the postmaster starts it again at once, and writes a line
+ * to the log.  So this is done only if a database finds no process: the worker
+ * that has been idle longest is asked to leave, and one that is always busy
+ * leaves after a while.
  *
  * One of the kept workers is never a reader: readers wait for the ledger, and
  * the ledger waits for nobody.
@@ -42,39 +41,39 @@
 #define LIBRARY "dp_pg"
 #define TYPE "dp_pg worker"
 
-/* ms: how long one must idle before it leaves for who has a process already */
+/* ms that a worker must idle before it leaves for a database with a process */
 #define IDLE_ENOUGH 1000
-/* ms until another one is asked to leave */
+/* ms before another worker is asked to leave */
 #define LEAVE_AGAIN 20
-/* ms after which nobody is short of processes, who has not said so again */
+/* ms after which a shortage is over unless it is reported again */
 #define SHORT_FORGOTTEN 2000
 
 typedef struct kept_worker
 {
 	PGPROC	   *proc;			/* NULL: does not run */
-	bool		seen;			/* has run once: the server had a slot */
+	bool		seen;			/* has run once, so the server had a slot */
 	dp_worker_kind kind;		/* DP_WORKER_KINDS: waits */
 } kept_worker;
 
 /* A database finds no process of a kind. */
 typedef struct shortage
 {
-	TimestampTz since;			/* 0: none does */
-	TimestampTz seen;			/* when it said so last */
-	Oid			database;		/* that did */
+	TimestampTz since;			/* 0: no shortage */
+	TimestampTz seen;			/* last report */
+	Oid			database;		/* that reported it */
 } shortage;
 
 typedef struct kept_workers
 {
-	LWLock	   *lock;			/* immutable; taken by itself only */
-	TimestampTz asked;			/* when one was asked to leave last */
+	LWLock	   *lock;			/* immutable; never held with another one */
+	TimestampTz asked;			/* when a worker was last asked to leave */
 	shortage	lacking[DP_WORKER_KINDS];
 	kept_worker worker[FLEXIBLE_ARRAY_MEMBER];
 } kept_workers;
 
 static kept_workers *shared = NULL;
 static const dp_worker_methods *methods[DP_WORKER_KINDS];
-static kept_worker *mine = NULL;	/* where this process is a kept one */
+static kept_worker *mine = NULL;	/* NULL unless this is a kept worker */
 
 static Size
 shared_size(void)
@@ -129,7 +128,7 @@ dp_bridge_workers_init(void)
 	}
 }
 
-/* dp_bridge_add_workers: a kind of them; from _PG_init, preloading. */
+/* dp_bridge_add_workers: register a kind; from _PG_init, preloading. */
 void
 dp_bridge_add_workers(dp_worker_kind kind, const dp_worker_methods *table)
 {
@@ -149,7 +148,7 @@ count_seen(void)
 	return n;
 }
 
-/* May one more be of this kind? */
+/* May one more kept worker be of this kind? */
 static bool
 may_be(dp_worker_kind kind)
 {
@@ -182,7 +181,7 @@ wake_waiting(void)
 	return waits;
 }
 
-/* dp_bridge_kept_readers: how many readers may be kept ones. */
+/* dp_bridge_kept_readers: how many kept workers may be readers. */
 int
 dp_bridge_kept_readers(void)
 {
@@ -203,7 +202,7 @@ dp_bridge_is_kept(void)
 
 /*
  * dp_bridge_leave
- *	  The end of a worker that has nothing left to do; a kept one begins anew.
+ *	  Exit; a kept worker is started again.
  */
 void
 dp_bridge_leave(void)
@@ -228,12 +227,12 @@ appear(int number)
 	mine->proc = MyProc;
 	mine->seen = true;
 	mine->kind = DP_WORKER_KINDS;
-	(void) wake_waiting();		/* there is one more */
+	(void) wake_waiting();		/* there is one more, so may_be can be true */
 	LWLockRelease(shared->lock);
 	on_shmem_exit(vanish, (Datum) 0);
 }
 
-/* Become one of the kind, or wait again with DP_WORKER_KINDS. */
+/* Become a worker of the kind, or wait again if DP_WORKER_KINDS. */
 static bool
 become(dp_worker_kind kind)
 {
@@ -251,7 +250,7 @@ become(dp_worker_kind kind)
 	return may;
 }
 
-/* Do the oldest that is wanted; false: nothing is that this process may do. */
+/* Take the oldest entry; false: there is none that this process may take. */
 static bool
 serve(void)
 {
@@ -279,7 +278,7 @@ serve(void)
 		return false;
 	methods[best]->main(arg);
 
-	/* Another one was faster. */
+	/* Another worker was faster. */
 	(void) become(DP_WORKER_KINDS);
 	return true;
 }
@@ -300,7 +299,7 @@ dp_bridge_worker_main(Datum arg)
 		BackgroundWorkerUnblockSignals();
 		ResetLatch(MyLatch);
 		if (ProcDiePending)
-			proc_exit(1);		/* without a word: it was doing nothing */
+			proc_exit(1);		/* no message: it was idle */
 		CHECK_FOR_INTERRUPTS();
 		if (ConfigReloadPending)
 		{
@@ -313,9 +312,9 @@ dp_bridge_worker_main(Datum arg)
 	}
 }
 
-/* ---- who wants one ---- */
+/* ---- requests for workers ---- */
 
-/* Tell those who are always busy. */
+/* Report a shortage to busy workers; the lock is held. */
 static void
 note_shortage(dp_worker_kind kind, TimestampTz now)
 {
@@ -328,7 +327,7 @@ note_shortage(dp_worker_kind kind, TimestampTz now)
 	lack->database = MyDatabaseId;
 }
 
-/* Is one that has ended not back yet? */
+/* Has a kept worker exited that is not back yet?  The lock is held. */
 static bool
 is_one_missing(void)
 {
@@ -341,11 +340,11 @@ is_one_missing(void)
 }
 
 /*
- * A process is wanted and there is none: have one that idles leave.
+ * No process is free: ask an idle one to leave.
  *
- * Up to PostgreSQL 15 the postmaster overlooks the end of a child that comes
- * just before it sleeps, for up to a minute: its select() knows nothing of a
- * signal handled already.  So it is told to look.
+ * Up to PostgreSQL 15, if a child exits just before the postmaster sleeps,
+ * that may not notice for up to a minute, because the signal was handled
+ * before its select().  So it is signaled.
  */
 static void
 make_room(dp_worker_kind kind, bool urgent)
@@ -380,11 +379,10 @@ make_room(dp_worker_kind kind, bool urgent)
 
 /*
  * dp_bridge_call_worker
- *	  Something of this database is wanted of a kind: see to it that a process
- *	  takes it.  `arg` is for one that is registered for it, of which *handle
- *	  is then set, palloc'd; else ask again soon, for those that were woken may
- *	  find something older.  How much it matters: `urgency`.  False: there is
- *	  no process.
+ *	  Find a process for a wanted worker of this kind and database.  If one is
+ *	  registered, with `arg`, *handle is set, palloc'd.  Otherwise call again
+ *	  soon, since workers that were woken may take an older entry.  False:
+ *	  there is no process.
  */
 bool
 dp_bridge_call_worker(dp_worker_kind kind, Datum arg, dp_urgency urgency,
@@ -409,7 +407,9 @@ dp_bridge_call_worker(dp_worker_kind kind, Datum arg, dp_urgency urgency,
 	return false;
 }
 
-/* Would it help who lacks a process of the kind if this one, `own`, left? */
+/*
+ * Would it help against a lack of `kind` if this process, of kind `own`, left?
+ */
 static bool
 can_help(dp_worker_kind own, dp_worker_kind kind)
 {
@@ -418,9 +418,8 @@ can_help(dp_worker_kind own, dp_worker_kind kind)
 
 /*
  * dp_bridge_must_yield
- *	  Is this process of kind `own`, which always has something to do for its
- *	  database, to leave, because another one has found none for so many ms?
- *	  True once.
+ *	  Must this busy process of kind `own` leave because another database has
+ *	  found no process for `patience` ms?  True once per shortage.
  */
 bool
 dp_bridge_must_yield(dp_worker_kind own, int patience)
@@ -433,7 +432,8 @@ dp_bridge_must_yield(dp_worker_kind own, int patience)
 	{
 		shortage   *lack = &shared->lacking[kind];
 
-		if (lack->since == 0)	/* mostly; a little late does not matter */
+		if (lack->since == 0)	/* usual; read without the lock, a delay is
+								 * harmless */
 			continue;
 		LWLockAcquire(shared->lock, LW_EXCLUSIVE);
 		yield = lack->since != 0 && lack->database != MyDatabaseId &&

@@ -10,7 +10,7 @@
  * dataset.  A query that a batch has paid for adds only a line.  A charge for
  * a part of a partition adds the increase of the largest part, which can
  * differ between the two sums, since other roles may have asked about other
- * parts. doc/ledger.md has the proofs.
+ * parts.  doc/ledger.md has the proofs.
  */
 #include "postgres.h"
 
@@ -366,7 +366,7 @@ record_charge(decision *c, dp_ledger_line *line)
 }
 
 /*
- * Charge the request, or say in its answer why not. `line` is the next free
+ * Charge the request, or say in its answer why not.  `line` is the next free
  * line; returns the next after it.
  */
 static dp_ledger_line *

@@ -267,7 +267,7 @@ extern ErrorData *dp_ledger_try_task(dp_ledger_request *request,
  *
  * Handing over does nothing and returns false if the connection no longer
  * waits.  Handing over, dp_ledger_release and dp_ledger_fail raise nothing,
- * wait for nothing and may be called while a process exits. dp_ledger_release
+ * wait for nothing and may be called while a process exits.  dp_ledger_release
  * gives up a place whose ticket nobody has used or will use.  With
  * dp_ledger_fail, if the data were not handed over, the worker runs the task
  * of another request instead, which has no text and no waiter, in the order of
@@ -321,10 +321,10 @@ typedef struct dp_ledger_rousing
  *
  * The connection calls dp_ledger_look whenever its latch is set.  It returns
  * true, with the receipt, once the charge is made, and raises the errors of
- * dp_ledger_charge. dp_ledger_settle, for when the reader has ended, withdraws
- * a request that the worker has not taken and returns false: it will not be
- * charged; otherwise it waits for the answer. dp_ledger_drop gives the request
- * up; it raises nothing and may be called while a process exits.
+ * dp_ledger_charge.  dp_ledger_settle, for when the reader has ended,
+ * withdraws a request that the worker has not taken and returns false: it will
+ * not be charged; otherwise it waits for the answer.  dp_ledger_drop gives the
+ * request up; it raises nothing and may be called while a process exits.
  */
 typedef struct dp_ledger_deferred
 {

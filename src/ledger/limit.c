@@ -192,7 +192,7 @@ dp_ledger_sql_neighbours(PG_FUNCTION_ARGS)
  * dp_ledger_sql_open_dataset
  *	  dp_pg.open_dataset(dataset) returns name: create a dataset that belongs
  *	  to the current user, unless it already exists; NULL means the default
- *	  one. dp_protect does this as well; the function is for databases that
+ *	  one.  dp_protect does this as well; the function is for databases that
  *	  charge only through their own procedures.
  *
  * Errors: 42501, 25006, 22023 empty name.
