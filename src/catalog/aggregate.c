@@ -1,9 +1,9 @@
 /*
  * aggregate.c
- *	  Recognise the dp_ aggregates.
+ *	  Recognize the dp_ aggregates.
  *
- * An aggregate is ours when its final function is one of this library's
- * place holders.  Names, schemas and search paths play no part: only the
+ * An aggregate is ours if its final function is one of this library's
+ * placeholders.  Names, schemas and search paths do not matter: only the
  * extension's owner may execute those functions, so nobody else can build an
  * aggregate on them, and only a superuser can declare a C function.
  */
@@ -66,7 +66,7 @@ typedef struct kind_entry
 	dp_aggregate_kind kind;
 } kind_entry;
 
-/* Cache of this backend; emptied when pg_proc or pg_aggregate changes. */
+/* Cache of this process; emptied when pg_proc or pg_aggregate changes. */
 static HTAB *kinds = NULL;
 static bool callbacks_registered = false;
 
@@ -124,7 +124,7 @@ look_up_kind(Oid function)
 
 /*
  * dp_catalog_aggregate_kind
- *	  Which dp_ aggregate the function is; DP_AGG_NONE for every other one.
+ *	  Which dp_ aggregate the function is; DP_AGG_NONE if none.
  */
 dp_aggregate_kind
 dp_catalog_aggregate_kind(Oid function)
@@ -165,8 +165,8 @@ dp_catalog_aggregate_kind(Oid function)
 
 /*
  * dp_catalog_is_count
- *	  Is an aggregate a number of rows, private or one of PostgreSQL's, which
- *	  transparent mode reads as private?
+ *	  Does an aggregate count rows: a private one, or one of PostgreSQL's that
+ *	  transparent mode makes private?
  */
 bool
 dp_catalog_is_count(Oid aggregate)
@@ -201,7 +201,7 @@ has_aggregate_walker(Node *node, void *context)
 	return expression_tree_walker(node, has_aggregate_walker, context);
 }
 
-/* dp_catalog_has_aggregate: does the tree hold a dp_ aggregate anywhere? */
+/* dp_catalog_has_aggregate: does the tree contain a dp_ aggregate? */
 bool
 dp_catalog_has_aggregate(Node *node)
 {

@@ -1,9 +1,9 @@
 /*
  * answer_row.c
- *	  Rows of dp_pg.answer: released values that may be given again.
+ *	  Rows of dp_pg.answer: released values that can be given again.
  *
- * Only the ledger's worker inserts; rows are read by whoever asks, who may
- * not read the table himself.
+ * Only the ledger's worker inserts.  Rows are read for any asking role, which
+ * has no rights on the table.
  */
 #include "postgres.h"
 
@@ -50,8 +50,8 @@ static const char payer_index[] = "answer_payer_idx";
 
 /*
  * dp_catalog_lock_answers
- *	  Lock the table to be written, without waiting; false: somebody else has
- *	  locked it.  Whoever serves others, too, must not wait for that.
+ *	  Lock the table for writing, without waiting, since the worker serves
+ *	  others, too; false: it is locked.
  */
 bool
 dp_catalog_lock_answers(void)
@@ -63,7 +63,7 @@ dp_catalog_lock_answers(void)
 		ConditionalLockRelationOid(relid, RowExclusiveLock);
 }
 
-/* All but key and content, which are large. */
+/* Everything except key and content, which are large. */
 static void
 fetch(const dp_values *row, dp_answer_row *out)
 {
@@ -103,8 +103,8 @@ fetch_all(List *rows)
 
 /*
  * dp_catalog_find_answer
- *	  The content of the last one that is wanted of the answers with a hash, as
- *	  they are committed now, palloc'd; NULL: none is.
+ *	  The content, palloc'd, of the last answer with this hash that `wanted`
+ *	  accepts, among those committed by now; NULL: none.
  */
 bytea *
 dp_catalog_find_answer(int64 hash, dp_answer_wanted wanted, void *context)
@@ -132,7 +132,7 @@ dp_catalog_find_answer(int64 hash, dp_answer_wanted wanted, void *context)
 
 /*
  * dp_catalog_list_answers
- *	  The answers of a dataset without key and content, likewise.
+ *	  The answers of a dataset, without key and content, committed by now.
  */
 List *
 dp_catalog_list_answers(const char *dataset)
@@ -148,7 +148,7 @@ dp_catalog_list_answers(const char *dataset)
 
 /*
  * dp_catalog_list_answers_of
- *	  Those that a role has paid for, likewise, of all datasets.
+ *	  The same for answers that a role has paid for, of all datasets.
  */
 List *
 dp_catalog_list_answers_of(Oid payer)
@@ -162,7 +162,7 @@ dp_catalog_list_answers_of(Oid payer)
 
 /*
  * dp_catalog_next_answers
- *	  The next `n` after an id, likewise, in their order.
+ *	  The same for the next `n` after an id, in order.
  */
 List *
 dp_catalog_next_answers(int64 after, int n)
@@ -191,7 +191,7 @@ dp_catalog_next_answers(int64 after, int n)
 	return fetch_all(rows);
 }
 
-/* The row of an answer, locked unless somebody else has done so. */
+/* Find the row of an answer and lock it. */
 static dp_found
 lock_answer(int64 id, dp_row_lock lock, HeapTuple *tuple, dp_values *row)
 {
@@ -204,7 +204,7 @@ lock_answer(int64 id, dp_row_lock lock, HeapTuple *tuple, dp_values *row)
 
 /*
  * dp_catalog_delete_answer
- *	  DP_LOCKED where somebody else has locked it, for DP_ROW_SKIP_LOCKED.
+ *	  Delete an answer.  With DP_ROW_SKIP_LOCKED, DP_LOCKED if it is locked.
  */
 dp_found
 dp_catalog_delete_answer(int64 id, dp_row_lock lock)
@@ -218,7 +218,9 @@ dp_catalog_delete_answer(int64 id, dp_row_lock lock)
 	return found;
 }
 
-/* dp_catalog_add_hits: an answer was given again; nothing if it is gone. */
+/*
+ * dp_catalog_add_hits: count hits; does nothing if the row is gone or locked.
+ */
 void
 dp_catalog_add_hits(int64 id, int64 hits, TimestampTz last)
 {
@@ -235,7 +237,7 @@ dp_catalog_add_hits(int64 id, int64 hits, TimestampTz last)
 	dp_catalog_update_row(&answers, tuple, &values);
 }
 
-/* dp_catalog_insert_answer: one that was not given again yet. */
+/* dp_catalog_insert_answer: insert a new answer, without hits. */
 void
 dp_catalog_insert_answer(const dp_answer_row *new)
 {
@@ -262,8 +264,8 @@ dp_catalog_insert_answer(const dp_answer_row *new)
 
 /*
  * dp_catalog_forget_answers
- *	  Delete those that a role has paid for, in the present transaction; waits
- *	  for whoever has locked one.
+ *	  Delete those that a role has paid for, in the current transaction; waits
+ *	  for row locks.
  */
 void
 dp_catalog_forget_answers(const char *dataset, Oid payer)

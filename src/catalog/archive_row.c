@@ -1,10 +1,10 @@
 /*
  * archive_row.c
- *	  Lines that leave dp_pg.ledger, and what of them stays: a row of
- *	  dp_pg.archive for each time that somebody took some, with their sums in
+ *	  Lines that leave dp_pg.ledger, and what remains of them: a row of
+ *	  dp_pg.archive for each call that took some, and their sums in
  *	  dp_pg.archive_sum.
  *
- * SQL, since it is about many lines and rarely.
+ * This is done by SQL, since it is rare and concerns many lines.
  */
 #include "postgres.h"
 
@@ -27,10 +27,10 @@
 	"  ORDER BY id DESC LIMIT 1), '') FROM dp_pg.archive"
 
 /*
- * Lines of before that are of no current period, nor have paid for a batch or
- * session that is open; of a payer who is not known by that name any more,
- * those before every current period.  What is without a payer has no period.
- * A payer's budgets are looked up by their index, line by line.
+ * Lines charged before a time that belong to no current period and have not
+ * paid for an open batch or session.  If no budget has the payer's name any
+ * more, lines from before every current period; lines without a payer have no
+ * period.  The payer's budgets are looked up by index for each line.
  */
 #define MOVE_LINES \
 	"WITH start AS (SELECT min(period_start) AS start" \
@@ -74,7 +74,7 @@
 	"SELECT id, lines, digest FROM dp_pg.archive" \
 	" WHERE dataset = $1 ORDER BY id"
 
-/* Give the lines of an open portal away, in order. */
+/* Pass the lines of an open portal to the sink, in order. */
 static void
 give_lines(Portal portal, dp_line_sink sink, void *context)
 {
@@ -106,8 +106,9 @@ get_digest(Datum value, dp_archive_row *row)
 
 /*
  * dp_catalog_start_archive
- *	  The row of an archive that begins, locked against others to the end of
- *	  the transaction; its digest is that of the dataset's last one, or empty.
+ *	  Begin the row of a new archive, and lock the table against others until
+ *	  the end of the transaction.  The digest is that of the dataset's last
+ *	  archive, or empty.
  */
 void
 dp_catalog_start_archive(const char *dataset, TimestampTz before,
@@ -128,9 +129,8 @@ dp_catalog_start_archive(const char *dataset, TimestampTz before,
 
 /*
  * dp_catalog_move_lines
- *	  Take the lines that may leave, with ids from `first` to `last`, out of
- *	  the ledger, write their sums, and give them to `sink` in the order of
- *	  their ids.
+ *	  Take lines that may leave, with ids from `first` to `last`, out of the
+ *	  ledger, write their sums, and pass them to `sink` in the order of ids.
  */
 void
 dp_catalog_move_lines(const dp_archive_row *row, int64 first, int64 last,
@@ -149,7 +149,7 @@ dp_catalog_move_lines(const dp_archive_row *row, int64 first, int64 last,
 			   sink, context);
 }
 
-/* dp_catalog_write_archive: the row, complete. */
+/* dp_catalog_write_archive: insert the completed row. */
 void
 dp_catalog_write_archive(const dp_archive_row *row)
 {
@@ -173,8 +173,8 @@ dp_catalog_write_archive(const dp_archive_row *row)
 
 /*
  * dp_catalog_read_lines
- *	  The lines of a dataset that somebody keeps in a table, by archive, whose
- *	  id comes behind the other columns, and id; as SPI's present user.
+ *	  Read a dataset's archived lines from a table, in the order of archive and
+ *	  id, as the current user.  The archive's id follows the other columns.
  */
 void
 dp_catalog_read_lines(const char *table, const char *dataset,
@@ -192,8 +192,8 @@ dp_catalog_read_lines(const char *table, const char *dataset,
 
 /*
  * dp_catalog_list_archives
- *	  Rows of a dataset in their order; returns their number.  They outlive
- *	  SPI's connection.
+ *	  Rows of a dataset in order; returns their number.  They outlive
+ *	  SPI_finish.
  */
 int
 dp_catalog_list_archives(const char *dataset, dp_archive_row **rows)

@@ -1,10 +1,10 @@
 /*
  * attribute_row.c
- *	  Rows of dp_pg.attribute: what was declared about columns.
+ *	  Rows of dp_pg.attribute: declarations about columns.
  *
- * They are read and written as those of dp_pg.relation are (relation_row.c).
- * Texts are canonical (ISO dates, shortest floats, UTC), so that the type
- * input functions read them alike in every session.
+ * They are read and written like those of dp_pg.relation (relation_row.c).
+ * Texts are canonical (ISO dates, shortest floats, UTC), so that their meaning
+ * does not depend on the connection's settings.
  */
 #include "postgres.h"
 
@@ -77,7 +77,7 @@ fetch(const dp_values *row)
 
 /*
  * dp_catalog_find_attribute
- *	  What was declared about the column of that name, palloc'd, or NULL.
+ *	  The declarations about a column, palloc'd, or NULL.
  */
 dp_attribute *
 dp_catalog_find_attribute(Oid relid, const char *name)
@@ -138,10 +138,9 @@ dp_catalog_list_partitions(Oid relid)
 
 /*
  * dp_catalog_write_bounds
- *	  Bounds of a column; the other half of what was declared about it stays.
- *	  A partition column whose values are declared anew makes another
- *	  partition, since its parts are others; that the sizes of those are public
- *	  was not said.
+ *	  Write bounds of a column; other declarations about it stay.  If the
+ *	  values of a partition column change, its parts change: it gets a new
+ *	  partition, whose sizes are not declared public.
  */
 void
 dp_catalog_write_bounds(Oid relid, const NameData *name, const char *lower,
@@ -210,8 +209,7 @@ dp_catalog_write_keys(Oid relid, const NameData *name, ArrayType *keys,
 
 /*
  * dp_catalog_write_partition
- *	  Numbers of partition and guard of a column, or 0 and 0 when it is not
- *	  immutable.
+ *	  Write partition and guard of a column; 0 and 0: it is not immutable.
  */
 void
 dp_catalog_write_partition(Oid relid, const NameData *name, int64 partition,
@@ -239,7 +237,9 @@ dp_catalog_write_partition(Oid relid, const NameData *name, int64 partition,
 							partition == 0 ? "  nnn" : NULL);
 }
 
-/* dp_catalog_forget_partitions: no column of the relation is immutable. */
+/*
+ * dp_catalog_forget_partitions: no column of the relation remains immutable.
+ */
 void
 dp_catalog_forget_partitions(Oid relid)
 {

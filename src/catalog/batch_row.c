@@ -2,10 +2,10 @@
  * batch_row.c
  *	  Rows of dp_pg.batch: queries that were paid for together.
  *
- * Nobody but the worker writes them.  As a budget a row belongs to a role by
- * OID in the cluster that wrote it, by name in another: lineage_row.c.  It is
- * looked for by the role's present name: a role that is renamed finds its
- * batch again when it is renamed back.
+ * Only the worker writes them.  Like a budget, a row belongs to a role by OID
+ * in the cluster that wrote it, and by name in others (lineage_row.c).  It is
+ * looked up by the role's current name: a renamed role finds its batch again
+ * when it is renamed back.
  */
 #include "postgres.h"
 
@@ -34,7 +34,7 @@ enum
 	BATCH_END
 };
 
-/* dataset, role; closed rows left out */
+/* on (dataset, role), without closed rows */
 #define OPEN_INDEX "batch_open"
 
 static const dp_table batches = {"batch", BATCH_END - 1};
@@ -80,7 +80,7 @@ find(int64 id, dp_row_lock lock, dp_batch_row *out)
 	return found;
 }
 
-/* dp_catalog_find_batch: the row as it is now; nothing is locked. */
+/* dp_catalog_find_batch: the latest committed row, not locked. */
 bool
 dp_catalog_find_batch(int64 id, dp_batch_row *out)
 {
@@ -89,7 +89,7 @@ dp_catalog_find_batch(int64 id, dp_batch_row *out)
 
 /*
  * dp_catalog_read_batch
- *	  The batch of a role on a dataset that is not closed, locked as told.
+ *	  The open batch of a role on a dataset, locked as `lock` says.
  */
 dp_found
 dp_catalog_read_batch(const char *dataset, Oid role, const char *role_name,
@@ -121,8 +121,8 @@ dp_catalog_read_batch(const char *dataset, Oid role, const char *role_name,
 
 /*
  * dp_catalog_write_batch
- *	  Insert a row that was not read; of one that was read, and is locked,
- *	  store what changes: identity, number of queries asked, the end.
+ *	  Insert a new row, or update one that was read and locked: identities,
+ *	  number of used queries, end.
  */
 void
 dp_catalog_write_batch(const dp_batch_row *row)

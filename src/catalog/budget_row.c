@@ -2,9 +2,9 @@
  * budget_row.c
  *	  Rows of dp_pg.budget: what a role may spend on a dataset and has spent.
  *
- * A row belongs to a role by OID in the cluster that wrote it, after
- * pg_upgrade too, and by name in another cluster, where it was restored
- * (lineage_row.c).  Nothing here ever lowers a total.
+ * A row belongs to a role by OID in the cluster that wrote it, also after
+ * pg_upgrade, and by name in a cluster where it was restored (lineage_row.c).
+ * Nothing here ever lowers a total.
  */
 #include "postgres.h"
 
@@ -63,9 +63,9 @@ is_foreign(const dp_values *row)
 }
 
 /*
- * Among rows of one name, the one that was charged more often; else that of
- * the younger role, which bears the name since the other gave it up.  The view
- * dp_pg.budgets says the same.
+ * Of two rows with one name, prefer the one charged more often; if equal, that
+ * of the younger role, which got the name after the other gave it up.  The
+ * view dp_pg.budgets does the same.
  */
 static bool
 charged_more(const dp_values *row, const dp_values *best)
@@ -85,7 +85,7 @@ charged_more(const dp_values *row, const dp_values *best)
 	return a > b;
 }
 
-/* Rows of this cluster: but one, unless rows of two databases were merged. */
+/* Rows of this cluster: one, unless rows of two databases were merged. */
 static bool
 prefer_own(const dp_values *row, const dp_values *best)
 {
@@ -99,7 +99,7 @@ prefer_foreign(const dp_values *row, const dp_values *best)
 	return is_foreign(row) && charged_more(row, best);
 }
 
-/* Those, and rows of dropped roles. */
+/* Those, and those of dropped roles. */
 static bool
 prefer_heritage(const dp_values *row, const dp_values *best)
 {
@@ -141,9 +141,9 @@ find_by_name(const char *dataset, const char *role_name, dp_prefer prefer,
 
 /*
  * dp_catalog_read_budget
- *	  The row that belongs to a role here and now, locked as told, active or
- *	  not.  role_name must be the present name of the role.  When it is
- *	  DP_LOCKED, *out is what was committed last.
+ *	  The row that belongs to a role in this cluster, active or not, locked as
+ *	  `lock` says. role_name must be the role's current name.  For DP_LOCKED,
+ *	  *out is the latest committed row.
  */
 dp_found
 dp_catalog_read_budget(const char *dataset, Oid role, const char *role_name,
@@ -164,9 +164,9 @@ dp_catalog_read_budget(const char *dataset, Oid role, const char *role_name,
 
 /*
  * dp_catalog_find_heritage
- *	  The row whose spending a new grant to a role of this name continues: of
- *	  a dropped role, or restored from another cluster.  Locks it.  A row of a
- *	  living role that was merely renamed is not one.
+ *	  The row whose spending a new grant to a role of this name takes over:
+ *	  that of a dropped role, or one restored from another cluster; locked.  A
+ *	  row of an existing role that was renamed is not one.
  */
 bool
 dp_catalog_find_heritage(const char *dataset, const char *role_name,
@@ -182,7 +182,7 @@ dp_catalog_find_heritage(const char *dataset, const char *role_name,
 	return true;
 }
 
-/* The role a row belongs to in this cluster, or InvalidOid. */
+/* The role that a row belongs to in this cluster, or InvalidOid. */
 static Oid
 role_of(const dp_values *row)
 {
@@ -231,9 +231,9 @@ dp_catalog_list_roles(const char *dataset, Oid **roles)
 
 /*
  * dp_catalog_sum_budgets
- *	  What was ever spent on a dataset from the budgets of a role and of the
- *	  roles whose rights it inherits, revoked ones included.  Returns how many
- *	  budgets these are.
+ *	  Total spending on a dataset from the budgets, even revoked ones, of a
+ *	  role and of the roles that it is a member of.  Returns the number of
+ *	  budgets.
  */
 int
 dp_catalog_sum_budgets(const char *dataset, Oid role, dp_spent *sum)
@@ -265,8 +265,8 @@ dp_catalog_sum_budgets(const char *dataset, Oid role, dp_spent *sum)
 
 /*
  * dp_catalog_list_holders
- *	  Names of the roles of this cluster with an active budget on a dataset,
- *	  of char *, in SPI's context.  Needs SPI as the owner of the extension.
+ *	  Names (char *) of the roles of this cluster with an active budget on a
+ *	  dataset, in SPI's context.  Needs SPI as the owner of the extension.
  */
 List *
 dp_catalog_list_holders(const char *dataset)
@@ -295,9 +295,9 @@ dp_catalog_list_holders(const char *dataset)
 
 /*
  * dp_catalog_insert_budget
- *	  A row without a right to spend, for dp_catalog_write_limit to fill;
- *	  nothing when a concurrent grant was faster.  Needs SPI as the owner of
- *	  the extension.
+ *	  Insert an inactive row, to be filled in by dp_catalog_write_limit; does
+ *	  nothing if a concurrent grant was faster.  Needs SPI as the owner of the
+ *	  extension.
  */
 void
 dp_catalog_insert_budget(const dp_budget_row *row)
@@ -329,8 +329,8 @@ set_identity(dp_values *values, const dp_budget_row *row)
 
 /*
  * dp_catalog_write_limit
- *	  Identity, limits and period of a row that the caller has locked.  The
- *	  period's spending is written as read, or rolled; totals stay.
+ *	  Write identity, limits, period and its spending to a row that the caller
+ *	  has locked; totals stay.
  */
 void
 dp_catalog_write_limit(const dp_budget_row *row)
@@ -351,7 +351,7 @@ dp_catalog_write_limit(const dp_budget_row *row)
 	dp_catalog_update_row(&dp_catalog_budgets, row->tuple, &values);
 }
 
-/* dp_catalog_write_budget: sums after a charge; the row is locked. */
+/* dp_catalog_write_budget: write sums after a charge; the row is locked. */
 void
 dp_catalog_write_budget(const dp_budget_row *row)
 {

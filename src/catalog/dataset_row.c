@@ -22,15 +22,15 @@ enum
 	DATASET_SPENT = DATASET_CAP + DP_LIMIT_COLUMNS, /* of DP_SUM_COLUMNS */
 	DATASET_FLOOR = DATASET_SPENT + DP_SUM_COLUMNS,
 	DATASET_CEILING,
-	DATASET_HOME,				/* SQL writes it */
+	DATASET_HOME,				/* written by SQL */
 	DATASET_END
 };
 
 const dp_table dp_catalog_datasets = {"dataset", DATASET_END - 1};
 
 /*
- * Who owns the dataset now.  In the cluster that wrote the row the OID
- * decides: a role created anew under the old name owns nothing.  In another
+ * Find the current owner of the dataset.  In the cluster that wrote the row
+ * the OID decides: a new role with the old name owns nothing.  In another
  * cluster, after a restore, the name decides (lineage_row.c).
  */
 static void
@@ -54,7 +54,7 @@ resolve_owner(const dp_values *row, dp_dataset_row *out)
 
 /*
  * dp_catalog_read_dataset
- *	  The row of a dataset, locked as told.
+ *	  The row of a dataset, locked as `lock` says.
  */
 dp_found
 dp_catalog_read_dataset(const char *name, dp_row_lock lock,
@@ -113,8 +113,8 @@ dp_catalog_list_datasets(NameData **names)
 
 /*
  * dp_catalog_insert_dataset
- *	  False when the name is taken, perhaps just now by somebody else.  Needs
- *	  SPI as the owner of the extension.
+ *	  False if the name is taken, perhaps by a concurrent insert.  Needs SPI as
+ *	  the owner of the extension.
  */
 bool
 dp_catalog_insert_dataset(const char *name, Oid owner)
@@ -139,8 +139,8 @@ dp_catalog_insert_dataset(const char *name, Oid owner)
 }
 
 /*
- * Who the owner is here and now, when the row does not say so: after a
- * restore in another cluster, or after the role was renamed.
+ * Store the current owner if the row is outdated: after a restore in another
+ * cluster, or after the role was renamed.
  */
 static void
 set_owner(dp_values *values, const dp_dataset_row *row, NameData *name)
@@ -153,7 +153,7 @@ set_owner(dp_values *values, const dp_dataset_row *row, NameData *name)
 	dp_catalog_set_int64(values, DATASET_CLUSTER, dp_bridge_cluster_id());
 }
 
-/* dp_catalog_adopt_dataset: write down the owner; the row is locked. */
+/* dp_catalog_adopt_dataset: store the current owner; the row is locked. */
 void
 dp_catalog_adopt_dataset(const dp_dataset_row *row)
 {
@@ -167,7 +167,7 @@ dp_catalog_adopt_dataset(const dp_dataset_row *row)
 	dp_catalog_update_row(&dp_catalog_datasets, row->tuple, &values);
 }
 
-/* dp_catalog_write_dataset: the sums, after a charge; the row is locked. */
+/* dp_catalog_write_dataset: write sums after a charge; the row is locked. */
 void
 dp_catalog_write_dataset(const dp_dataset_row *row)
 {
@@ -180,7 +180,7 @@ dp_catalog_write_dataset(const dp_dataset_row *row)
 	dp_catalog_update_row(&dp_catalog_datasets, row->tuple, &values);
 }
 
-/* dp_catalog_write_cap: cap, floor and ceiling; the row is locked. */
+/* dp_catalog_write_cap: write cap, floor, ceiling; the row is locked. */
 void
 dp_catalog_write_cap(const dp_dataset_row *row)
 {
@@ -205,7 +205,7 @@ dp_catalog_write_cap(const dp_dataset_row *row)
 	dp_catalog_update_row(&dp_catalog_datasets, row->tuple, &values);
 }
 
-/* dp_catalog_write_neighbours: the relation; the row is locked. */
+/* dp_catalog_write_neighbours: write the relation; the row is locked. */
 void
 dp_catalog_write_neighbours(const dp_dataset_row *row)
 {

@@ -1,10 +1,10 @@
 /*
  * declared_row.c
  *	  What rows of dp_pg.relation, dp_pg.attribute and dp_pg.hardened have in
- *	  common: they speak of a column of a relation.
+ *	  common: they name a column of a relation.
  *
- * A row also remembers the OID its relation had when it was written
- * (relid_origin) and the column's number.
+ * A row also has the OID of its relation when it was written (relid_origin)
+ * and the column's number.
  */
 #include "postgres.h"
 
@@ -24,8 +24,8 @@ static const dp_table tables[] = {
 };
 
 /*
- * Names that moved follow their columns; rows that came in by a restore, and
- * so carry a foreign relid_origin, are matched by name and adopted.
+ * Names follow renamed columns.  Restored rows, whose relid_origin is that of
+ * another database, are matched by name and get new numbers.
  */
 static const char *const follow_names[] =
 {
@@ -109,8 +109,9 @@ static const char *const follow_names[] =
 };
 
 /*
- * Rows of what no longer exists.  The row of a relation whose unit column was
- * dropped stays: it stops private queries with a clear error.
+ * Delete rows of dropped relations and columns.  The row of a relation whose
+ * unit column was dropped stays: private queries on it fail with a clear
+ * error.
  */
 static const char *const forget_dropped[] =
 {
@@ -142,7 +143,7 @@ static const char *const forget_dropped[] =
 	NULL
 };
 
-/* Elements of an array of names or numbers, 0 where it is NULL. */
+/* Elements of an array of names or numbers; none if it is NULL. */
 static int
 read_array(const dp_values *row, int column, Oid type, Datum **elements)
 {
@@ -158,7 +159,7 @@ read_array(const dp_values *row, int column, Oid type, Datum **elements)
 
 /*
  * dp_catalog_get_unit_more
- *	  The further columns of a row of dp_pg.relation, and of the key.
+ *	  The further columns of unit and key in a row of dp_pg.relation.
  */
 List *
 dp_catalog_get_unit_more(const dp_values *row)
@@ -193,7 +194,7 @@ dp_catalog_get_unit_more(const dp_values *row)
 	return more;
 }
 
-/* What rows of dp_pg.relation have alone. */
+/* Fields that only rows of dp_pg.relation have. */
 static void
 fetch_of_unit(const dp_values *row, dp_declared_row *out)
 {
@@ -258,8 +259,8 @@ any_of_table(const dp_table *table, dp_declared_test test,
 
 /*
  * dp_catalog_any_declared
- *	  Does any row of the three tables pass the test?  False where the
- *	  extension is not installed.
+ *	  Does any row of the three tables pass the test?  False if the extension
+ *	  is not installed.
  */
 bool
 dp_catalog_any_declared(dp_declared_test test, const void *context)
@@ -280,8 +281,8 @@ is_of_units(Relation rel)
 
 /*
  * dp_catalog_read_declared
- *	  A row that a trigger of one of the tables was called for; relid is
- *	  InvalidOid when it is NULL.
+ *	  Read a row for which a trigger of one of the tables was called; a relid
+ *	  of NULL is InvalidOid.
  */
 void
 dp_catalog_read_declared(Relation rel, HeapTuple tuple, dp_declared_row *out)
@@ -293,7 +294,7 @@ dp_catalog_read_declared(Relation rel, HeapTuple tuple, dp_declared_row *out)
 	fetch(&row, is_unit, out);
 }
 
-/* Numbers of the further columns, or of the key's: int2[]. */
+/* Numbers of the further columns of the unit, or of the key: int2[]. */
 static Datum
 numbers_of(const List *more, bool key)
 {
@@ -314,8 +315,8 @@ numbers_of(const List *more, bool key)
 
 /*
  * dp_catalog_place_declared
- *	  The same row with relid_origin and the number of the column, and of the
- *	  key behind it, as told; NULL where the row names no such column.
+ *	  A copy of the tuple with relid_origin and the column numbers from *row; a
+ *	  number is NULL if the row names no such column.
  */
 HeapTuple
 dp_catalog_place_declared(Relation rel, HeapTuple tuple,
@@ -351,14 +352,14 @@ run_all(const char *const *commands)
 	dp_bridge_owner_end(&saved);
 }
 
-/* dp_catalog_follow_names: names and numbers become those of now. */
+/* dp_catalog_follow_names: bring names and numbers up to date. */
 void
 dp_catalog_follow_names(void)
 {
 	run_all(follow_names);
 }
 
-/* dp_catalog_forget_dropped: rows of what no longer exists go. */
+/* dp_catalog_forget_dropped: delete rows of dropped objects. */
 void
 dp_catalog_forget_dropped(void)
 {

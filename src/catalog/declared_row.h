@@ -34,7 +34,7 @@ enum
 	RELATION_END
 };
 
-/* The first four are those of dp_pg.hardened too. */
+/* The first four are also those of dp_pg.hardened. */
 enum
 {
 	ATTRIBUTE_RELID = 1,

@@ -1,8 +1,8 @@
 /*
  * declared_version.c
- *	  Which versions of rows of the catalogs say what a relation and its
- *	  declarations are: by place and inserting transaction, which another
- *	  version of a row does not share while stored answers live.
+ *	  Identify the catalog row versions that define a relation and its
+ *	  declarations, by TID and xmin, which no other version of a row shares
+ *	  during the life of stored answers.
  */
 #include "postgres.h"
 
@@ -31,7 +31,7 @@ append_version(StringInfo out, HeapTuple tuple)
 
 /*
  * dp_catalog_append_extension
- *	  Append the version of the extension's row of pg_extension, and its OID.
+ *	  Append OID and row version of the extension.
  */
 void
 dp_catalog_append_extension(StringInfo out)
@@ -51,7 +51,7 @@ dp_catalog_append_extension(StringInfo out)
 	table_close(rel, AccessShareLock);
 }
 
-/* Of the rows whose first column is the relation. */
+/* Append versions of the rows whose first column is the relation. */
 static void
 append_rows(StringInfo out, const dp_table *table, Oid relid)
 {
@@ -72,9 +72,9 @@ append_rows(StringInfo out, const dp_table *table, Oid relid)
 
 /*
  * dp_catalog_append_versions
- *	  Append the versions of a relation's row of pg_class and of all that was
- *	  declared about it: equal exactly where nothing was changed since, not
- *	  even to what it was.
+ *	  Append the versions of a relation's row of pg_class and of all
+ *	  declarations about it: equal if and only if nothing was changed, not even
+ *	  back and forth.
  */
 void
 dp_catalog_append_versions(StringInfo out, Oid relid)
@@ -109,9 +109,10 @@ is_seen(Oid relid)
 
 /*
  * dp_catalog_is_seen
- *	  Does the active snapshot see a relation and its children as they are now?
- *	  Where not, one may have been emptied or written anew since, as TRUNCATE
- *	  and ALTER TABLE do, and the snapshot sees no row in it that was there.
+ *	  Does the active snapshot see the current pg_class rows of a relation and
+ *	  its children?  If not, one may since have been truncated or rewritten
+ *	  (TRUNCATE, ALTER TABLE), and its earlier rows are invisible to the
+ *	  snapshot.
  */
 bool
 dp_catalog_is_seen(Oid relid)

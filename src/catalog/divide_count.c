@@ -2,12 +2,11 @@
  * divide_count.c
  *	  Division by a released count.
  *
- * Noise makes a small count 0 now and then, and then sum(x) / count(*) would
- * be an error after the charge, in the query of all groups.  So where the
- * divisor is a private count of the same level, casts aside, it is NULL if
- * it is 0, and the quotient with it, as an average is NULL whose own count is
- * not positive.  That is done to released values alone.  Any other divisor
- * means what it means in PostgreSQL.
+ * Noise may make a small count 0; then sum(x) / count(*) would be an error,
+ * after the charge, for the whole query.  So if the divisor is a private count
+ * of the same level, casts aside, a 0 becomes NULL, and so does the quotient,
+ * just as an average is NULL if its own count is not positive.  This is
+ * applied to released values only.  Any other divisor has its usual meaning.
  */
 #include "postgres.h"
 
@@ -60,7 +59,7 @@ divides(Oid function)
 	}
 }
 
-/* The arguments of a division; NIL for anything else. */
+/* The arguments of a division; NIL for other nodes. */
 static List *
 division_arguments(Node *node)
 {
@@ -71,7 +70,7 @@ division_arguments(Node *node)
 	return NIL;
 }
 
-/* Without casts. */
+/* The node below casts. */
 static Node *
 without_casts(Node *node)
 {
@@ -88,7 +87,7 @@ without_casts(Node *node)
 	}
 }
 
-/* Without GREATEST(x, 0), in which transparent mode puts counts, too. */
+/* Also below GREATEST(x, 0), in which transparent mode wraps counts. */
 static Node *
 innermost(Node *node)
 {
@@ -137,9 +136,9 @@ null_if_zero(Node *divisor)
 
 /*
  * dp_catalog_guard_division
- *	  If a node, so many levels below that of the aggregates, divides by a
- *	  count, private or to be read as private, have `copy`, the same over
- *	  released values, be NULL where that is 0.
+ *	  If a node, `level` levels below that of the aggregates, divides by a
+ *	  count that is or becomes private, make `copy`, the same node over
+ *	  released values, return NULL if the count is 0.
  */
 void
 dp_catalog_guard_division(Node *node, int level, Node *copy)

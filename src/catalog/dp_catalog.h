@@ -1,7 +1,7 @@
 /*
  * dp_catalog.h
- *	  Public interface of the catalog folder: what the extension has in the
- *	  catalogs of the database, its types, functions and aggregates.
+ *	  Public interface of the catalog folder: the extension's types, functions,
+ *	  aggregates, and rows of its tables.
  *
  * Include postgres.h first.
  */
@@ -24,7 +24,7 @@
 
 /* ---- aggregates (aggregate.c) ---- */
 
-/* What a dp_ aggregate asks for. */
+/* What a dp_ aggregate computes. */
 typedef enum dp_aggregate_kind
 {
 	DP_AGG_NONE = 0,
@@ -44,9 +44,9 @@ typedef enum dp_aggregate_kind
 	DP_AGG_TOPK,
 	DP_AGG_CONDITIONS,
 	DP_AGG_BOUNDS,
-	DP_AGG_SUM_DISTINCT,		/* of dp_sum and dp_avg, with DISTINCT */
+	DP_AGG_SUM_DISTINCT,		/* dp_sum and dp_avg with DISTINCT */
 	DP_AGG_AVG_DISTINCT,
-	DP_AGG_CORR,				/* of pairs from here on */
+	DP_AGG_CORR,				/* from here on: of pairs */
 	DP_AGG_COVAR_POP,
 	DP_AGG_COVAR_SAMP,
 	DP_AGG_REGR_AVGX,
@@ -67,7 +67,7 @@ dp_catalog_row_arguments(dp_aggregate_kind kind)
 	return kind >= DP_AGG_CORR ? 2 : 1;
 }
 
-/* Is it a number of rows, and so 0 where there are none? */
+/* Does it count rows, so that it is 0 if there are none? */
 static inline bool
 dp_catalog_counts_rows(dp_aggregate_kind kind)
 {
@@ -95,16 +95,17 @@ extern bool dp_catalog_visible_to(HeapTuple tuple, Snapshot snapshot);
 /*
  * ---- rows of the extension's tables (*_row.c) ----
  *
- * Rights, policies, triggers and rules take no part in reading and locking:
- * who may do what is decided by the callers.  Structs with 128-bit integers
- * lie on the stack or in static memory, as palloc does not align for them.
+ * Reading and locking ignore rights, policies, triggers and rules; callers
+ * check what is allowed.  Structs with 128-bit integers must be on the stack
+ * or in static memory, because palloc does not align for them.
  */
 
 typedef enum dp_found
 {
 	DP_FOUND,
 	DP_MISSING,
-	DP_LOCKED					/* by somebody else, SKIP_LOCKED only */
+	DP_LOCKED					/* by another transaction; DP_ROW_SKIP_LOCKED
+								 * only */
 } dp_found;
 
 typedef struct dp_values dp_values;	/* of a row; table_access.h */
@@ -121,9 +122,10 @@ typedef enum dp_row_lock
 typedef struct dp_dataset_row
 {
 	NameData	name;
-	Oid			owner;			/* InvalidOid: no such role any more */
-	bool		stale;			/* owner is known otherwise than as stored */
-	bool		replace_one;	/* neighbours; else one is added or removed */
+	Oid			owner;			/* InvalidOid: was dropped */
+	bool		stale;			/* OID or name of the owner are not as
+								 * stored */
+	bool		replace_one;	/* neighbouring relation; else add_remove */
 	bool		capped;
 	dp_limit	cap;
 	dp_spent	spent;
@@ -156,9 +158,9 @@ typedef struct dp_budget_row
 	bool		renews;
 	Interval	renew;
 	TimestampTz period_start;
-	int64		period;			/* how often spending began anew */
+	int64		period;			/* number of renewals so far */
 	dp_spent	spent;			/* this period */
-	dp_spent	total;			/* for ever */
+	dp_spent	total;			/* over all periods */
 	HeapTuple	tuple;			/* as read, palloc'd */
 } dp_budget_row;
 
@@ -176,7 +178,7 @@ extern void dp_catalog_insert_budget(const dp_budget_row *row);
 extern void dp_catalog_write_limit(const dp_budget_row *row);
 extern void dp_catalog_write_budget(const dp_budget_row *row);
 
-/* ---- clusters whose OIDs of roles hold here (lineage_row.c) ---- */
+/* ---- clusters whose role OIDs are valid here (lineage_row.c) ---- */
 
 extern bool dp_catalog_in_lineage(int64 cluster);
 extern void dp_catalog_extend_lineage(void);
@@ -186,14 +188,14 @@ extern void dp_catalog_extend_lineage(void);
 typedef struct dp_ledger_line
 {
 	int64		id;
-	NameData	role;			/* who asked */
+	NameData	role;			/* the asking role */
 	Oid			role_oid;
 	NameData	login;
 	bool		exempt;
 	NameData	payer;			/* unless exempt */
 	NameData	dataset;
 	const char *mechanism;
-	dp_charge	price;			/* what the release costs by itself */
+	dp_charge	price;			/* price of the release alone */
 	dp_charge	charged;		/* what the payer's sums have grown by */
 	int32		releases;
 	int64		fingerprint;
@@ -203,7 +205,7 @@ typedef struct dp_ledger_line
 	int64		period;			/* of the payer's budget, unless exempt */
 } dp_ledger_line;
 
-/* Of datasets, budgets and the ledger. */
+/* Locks the tables of datasets, budgets and the ledger. */
 extern void dp_catalog_lock_ledger(LOCKMODE mode);
 extern bool dp_catalog_has_foreign_lines(void);
 extern int64 dp_catalog_next_line(void);
@@ -213,18 +215,18 @@ extern void dp_catalog_append_lines(const dp_ledger_line *lines, int n);
 
 #define DP_DIGEST_LENGTH 32
 
-/* One time that lines were taken out. */
+/* One call that took lines out. */
 typedef struct dp_archive_row
 {
 	int64		id;
 	NameData	dataset;
-	TimestampTz before;			/* when they had been charged */
-	NameData	by;				/* who took them */
+	TimestampTz before;			/* lines were charged before this */
+	NameData	by;				/* the role that took them */
 	int64		lines;
 	int64		first;			/* ids */
 	int64		last;
 	uint8		digest[DP_DIGEST_LENGTH];
-	int			digest_length;	/* 0: before the first */
+	int			digest_length;	/* 0: no line so far */
 } dp_archive_row;
 
 /* A line of the ledger, valid during the call. */
@@ -250,7 +252,7 @@ typedef struct dp_batch_row
 {
 	int64		id;				/* of the ledger's line that paid for it */
 	NameData	dataset;
-	Oid			role;			/* may ask them; as stored */
+	Oid			role;			/* may ask the queries; as stored */
 	NameData	role_name;		/* as stored */
 	int64		cluster;		/* as stored */
 	Oid			payer;			/* InvalidOid: exempt; as stored */
@@ -275,8 +277,8 @@ extern void dp_catalog_write_batch(const dp_batch_row *row);
 /* ---- parts of partitions (part_row.c) ---- */
 
 /*
- * Sums of one part of a partition, or with an empty key the largest in each
- * component over all parts.
+ * Sums of one part of a partition or, for an empty key, the maximum of each
+ * sum over all parts.
  */
 typedef struct dp_part_row
 {
@@ -293,9 +295,9 @@ extern dp_found dp_catalog_read_part(dp_part_row *row, dp_row_lock lock);
 extern void dp_catalog_write_part(const dp_part_row *row);
 
 /*
- * A number for a partition of units: never given twice in this database, nor
- * in one that a dump of it is restored into.  A declaration that was taken
- * back and made again needs another one, since rows may have moved meanwhile.
+ * A number for a partition of units, never used twice in this database or in
+ * one that a dump of it is restored into.  A declaration that is withdrawn and
+ * repeated needs a new one, since rows may have changed parts in between.
  */
 extern int64 dp_catalog_new_partition(void);
 extern int64 dp_catalog_last_partition(void);	/* 0: none yet */
@@ -314,27 +316,27 @@ typedef struct dp_session_terms
 	dp_session_kind kind;
 	Oid			relid;
 	NameData	dataset;
-	uint64		sensitivity;	/* of one count, as the plan was asked for */
+	uint64		sensitivity;	/* of one count, for which the plan was made */
 	int64		threshold;		/* T, without the plan's offset */
-	int64		questions;		/* most that may be asked */
+	int64		questions;		/* most that can be asked */
 	int32		cutoff;			/* most "above"s */
-	double		beta;			/* of the plan's alpha, to be shown */
-	bool		replace_one;	/* neighbours that the plan is for */
+	double		beta;			/* of the plan's alpha, for display */
+	bool		replace_one;	/* the plan's neighbouring relation */
 	dp_sparse_plan plan;
 } dp_session_terms;
 
-/* A session as its catalog row has it now. */
+/* Current state of a session. */
 typedef struct dp_session
 {
 	int64		id;				/* of the ledger's line that paid for it */
 	dp_session_terms terms;
 	int64		asked;
 	int32		above;
-	int64		bytes_left;		/* that texts of questions may still have */
-	char	   *details;		/* what the kind keeps; never NULL */
+	int64		bytes_left;		/* left for texts of questions */
+	char	   *details;		/* state of its kind; never NULL */
 } dp_session;
 
-/* A session with what the worker and the asking side need besides. */
+/* A session with what the worker and the asking connection also need. */
 typedef struct dp_session_row
 {
 	dp_session	session;		/* details NULL until wanted */
@@ -352,11 +354,11 @@ typedef struct dp_session_row
 	dp_values  *values;			/* likewise */
 } dp_session_row;
 
-/* One "above" as it is kept, for the analyst's own eyes. */
+/* One "above" as it is stored; only its analyst may see it. */
 typedef struct dp_session_above
 {
 	int32		number;			/* from 1 */
-	int64		asked_at;		/* which question it was, from 1 */
+	int64		asked_at;		/* number of the question, from 1 */
 	char	   *predicate;
 	dp_int128	answer;
 	dp_int128	guess;
@@ -406,11 +408,11 @@ extern void dp_catalog_complete_release(const dp_release_row *row,
 /* ---- protected relations (relation_row.c) ---- */
 
 /*
- * dp_catalog_open_relations returns NULL where the extension is not installed;
- * the others find nothing there.
+ * If the extension is not installed, dp_catalog_open_relations returns NULL
+ * and the others find nothing.
  */
 
-/* A column, and that of a key whose values it has. */
+/* A column of a foreign key, and the column that it references. */
 typedef struct dp_unit_column
 {
 	NameData	from;
@@ -424,20 +426,20 @@ typedef struct dp_relation_row
 	Oid			relid;
 	Oid			origin;			/* its OID when the row was written */
 	NameData	dataset;
-	bool		has_unit;		/* else each row is one */
+	bool		has_unit;		/* else each row is a unit */
 	NameData	unit;
 	AttrNumber	unit_attnum;	/* 0: none */
-	Oid			unit_through;	/* whose key it refers to, InvalidOid: none */
-	NameData	unit_key;		/* the key's column, where there is one */
+	Oid			unit_through;	/* referenced relation, InvalidOid: none */
+	NameData	unit_key;		/* the referenced column, if any */
 	AttrNumber	unit_key_attnum;
 	Oid			published;		/* view, InvalidOid: none */
-	int64		rows;			/* size class; 0: nothing is said */
+	int64		rows;			/* size class; 0: not declared */
 	int64		max_rows;		/* of a unit in a group; 0: likewise */
 	int64		max_keys;		/* groups of a unit; 0: likewise */
-	bool		commented;		/* the view has comments of ours */
+	bool		commented;		/* dp_pg has commented on the view */
 	Oid			twin;			/* table of synthetic rows, or none */
-	List	   *unit_more;		/* of dp_unit_column *: those after the first
-								 * of a key of several columns */
+	List	   *unit_more;		/* of dp_unit_column *: columns of the key
+								 * after the first */
 } dp_relation_row;
 
 extern Relation dp_catalog_open_relations(void);
@@ -463,13 +465,13 @@ typedef struct dp_answer_row
 	NameData	dataset;
 	NameData	payer_name;
 	Oid			payer;
-	int64		cluster;		/* and database: where it was stored */
+	int64		cluster;		/* where it was stored; also database */
 	Oid			database;
-	NameData	role_name;		/* who asked */
-	TimestampTz at;				/* no older than what was read */
+	NameData	role_name;		/* the asking role */
+	TimestampTz at;				/* not later than its snapshot */
 	int64		rows;
 	int64		bytes;
-	int64		hits;			/* how often it was given again */
+	int64		hits;			/* how often it was reused */
 	TimestampTz last_hit;		/* 0: never */
 	int64		hash;			/* by which it is found */
 	bytea	   *digest;			/* of the key */
@@ -477,7 +479,7 @@ typedef struct dp_answer_row
 	bytea	   *content;		/* minimal tuples (reuse/answer_rows.c) */
 } dp_answer_row;
 
-/* Is it a better answer than those asked about before?  It has its key. */
+/* Is it a better answer than those offered before?  Its key is set. */
 typedef bool (*dp_answer_wanted) (const dp_answer_row *row, void *context);
 
 extern bool dp_catalog_lock_answers(void);
@@ -498,21 +500,22 @@ extern bool dp_catalog_is_seen(Oid relid);
 
 /* ---- declared columns (attribute_row.c) ---- */
 
-/* What the owner declared about one column, palloc'd. */
+/* The owner's declarations about one column, palloc'd. */
 typedef struct dp_attribute
 {
-	Oid			origin;			/* of the relation when it was written */
+	Oid			origin;			/* the relation's OID when it was written */
 	AttrNumber	attnum;
 	char	   *lower;			/* decimal or type text; NULL: none */
 	char	   *upper;
 	Numeric		granule;		/* NULL: default */
 	List	   *keys;			/* of char * (output text); NIL: none */
-	char	   *other;			/* NULL: undeclared values count nowhere */
-	int64		partition;		/* declared immutable: the partition's
-								 * number in the ledger; else 0 */
-	int64		guard;			/* number in the name of its trigger */
-	bool		public_sizes;	/* of the parts with a declared value */
-	bool		no_nulls;		/* NULL is no key: such rows count nowhere */
+	char	   *other;			/* NULL: rows of undeclared values are
+								 * dropped */
+	int64		partition;		/* number of its partition in the ledger if
+								 * declared immutable; else 0 */
+	int64		guard;			/* number in its trigger's name */
+	bool		public_sizes;	/* of parts with a declared value */
+	bool		no_nulls;		/* NULL is no key: such rows are dropped */
 } dp_attribute;
 
 extern dp_attribute *dp_catalog_find_attribute(Oid relid, const char *name);
@@ -528,7 +531,7 @@ extern void dp_catalog_write_partition(Oid relid, const NameData *name,
 									   bool public_sizes);
 extern void dp_catalog_forget_partitions(Oid relid);
 
-/* ---- what both and dp_pg.hardened have in common (declared_row.c) ---- */
+/* ---- what these and dp_pg.hardened have in common (declared_row.c) ---- */
 
 typedef struct dp_declared_row
 {
@@ -538,12 +541,12 @@ typedef struct dp_declared_row
 	bool		named;
 	NameData	name;			/* of the column */
 	AttrNumber	attnum;			/* 0: none */
-	Oid			through;		/* whose key is behind it, InvalidOid: none */
-	NameData	key;			/* the key's column, where there is one */
+	Oid			through;		/* referenced relation, InvalidOid: none */
+	NameData	key;			/* the referenced column, if any */
 	AttrNumber	key_attnum;
 	Oid			published;		/* view, InvalidOid: none */
 	Oid			twin;			/* table, likewise */
-	List	   *more;			/* of dp_unit_column *: further ones of unit
+	List	   *more;			/* of dp_unit_column *: further columns of unit
 								 * and key */
 } dp_declared_row;
 

@@ -1,7 +1,7 @@
 /*
  * dp_names.h
- *	  Names that protected relations have or had, and what is taken over by
- *	  the tables that come to them.
+ *	  Names that protected relations have or had, and what tables that get such
+ *	  a name take over.
  */
 #ifndef DP_NAMES_H
 #define DP_NAMES_H
@@ -14,11 +14,11 @@ typedef struct dp_name_row
 {
 	NameData	schema;
 	NameData	name;
-	Oid			relid;			/* that has it, or had; InvalidOid: dropped */
-	bool		follow;			/* the next table of the name is protected */
+	Oid			relid;			/* has it, or had it; InvalidOid: dropped */
+	bool		follow;			/* protect the next table of the name */
 	Oid			owner;			/* of the relation; InvalidOid: dropped */
 	NameData	owner_name;		/* as stored */
-	Oid			seen;			/* an unprotected one that was warned of */
+	Oid			seen;			/* an unprotected table already warned of */
 } dp_name_row;
 
 extern List *dp_catalog_list_names(void);
@@ -32,14 +32,15 @@ extern void dp_catalog_keep_dropped(Oid relid);
 
 /* ---- what relations take over from others (heritage.c) ---- */
 
-/* What was declared under a name.  Texts are "" where there is none. */
+/* Declarations of the last relation of a name.  Missing texts are "". */
 typedef struct dp_heritage
 {
 	Oid			relid;			/* of the relation before */
 	char	   *dataset;
-	char	   *unit;			/* quoted columns of a path, or one column */
-	char	   *key;			/* quoted columns that these refer to */
-	char	   *through;		/* quoted name of whose key it is */
+	char	   *unit;			/* quoted columns of a foreign key, or the unit
+								 * column */
+	char	   *key;			/* quoted columns that it references */
+	char	   *through;		/* quoted name of the referenced table */
 	char	   *view_schema;	/* of the published view */
 	char	   *view;
 	char	   *lacking;		/* columns that are missing or differ */

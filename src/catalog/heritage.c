@@ -1,10 +1,10 @@
 /*
  * heritage.c
- *	  What one relation takes over from another: the next table of its name
- *	  (dp_pg.relation_name), or a part that was detached.
+ *	  What a relation takes over from another: the next table of its name
+ *	  (dp_pg.relation_name), or a detached partition.
  *
- * dp_pg.keep and dp_pg.unlike (sql/36_follow.sql) say what is taken over, and
- * what a table lacks for it.
+ * dp_pg.keep and dp_pg.unlike (sql/36_follow.sql) decide what is taken over,
+ * and what a table lacks for it.
  */
 #include "postgres.h"
 
@@ -31,8 +31,8 @@ get_number(int column)
 
 /*
  * dp_catalog_read_heritage
- *	  What was declared under a name, palloc'd, and what the relation lacks for
- *	  it; NULL when nothing is known.
+ *	  The declarations kept under a name, palloc'd, and what the relation lacks
+ *	  for them; NULL if there are none.
  */
 dp_heritage *
 dp_catalog_read_heritage(const dp_name_row *row, Oid relid)
@@ -84,7 +84,7 @@ dp_catalog_read_heritage(const dp_name_row *row, Oid relid)
 	return out;
 }
 
-/* dp_catalog_list_kept: columns of the view that is gone (char *). */
+/* dp_catalog_list_kept: columns (char *) of the dropped view. */
 List *
 dp_catalog_list_kept(const dp_name_row *row)
 {
@@ -117,8 +117,9 @@ dp_catalog_list_kept(const dp_name_row *row)
 
 /*
  * dp_catalog_write_heirs
- *	  The columns of a name as declared, for the relation that has it now, and
- *	  that relation for those whose unit was behind the one before.
+ *	  Write the column declarations kept under a name for the relation that has
+ *	  it now, and make it the referenced relation of those whose unit was
+ *	  behind its predecessor.
  */
 void
 dp_catalog_write_heirs(const dp_name_row *row, Oid relid)
@@ -161,7 +162,7 @@ dp_catalog_write_heirs(const dp_name_row *row, Oid relid)
 	dp_bridge_owner_end(&saved);
 }
 
-/* dp_catalog_write_published: the view shows another relation from now on. */
+/* dp_catalog_write_published: the view now shows this relation. */
 void
 dp_catalog_write_published(Oid relid, Oid view)
 {
@@ -178,8 +179,8 @@ dp_catalog_write_published(Oid relid, Oid view)
 
 /*
  * dp_catalog_write_detached
- *	  A part that was detached is a relation as the one it was a part of.  How
- *	  many rows that has says nothing of it.
+ *	  Give a detached partition the declarations of its former root, except for
+ *	  the number of rows.
  */
 void
 dp_catalog_write_detached(Oid part, Oid root)

@@ -1,6 +1,6 @@
 /*
  * ledger_row.c
- *	  Lines of dp_pg.ledger, appended by the worker and by nobody else.
+ *	  Lines of dp_pg.ledger, which only the worker appends.
  */
 #include "postgres.h"
 
@@ -41,8 +41,8 @@ static const dp_table ledger = {"ledger", LEDGER_END - 1};
 
 /*
  * dp_catalog_lock_ledger
- *	  Lock the three tables until the end of the transaction and make sure
- *	  that they are the extension's.
+ *	  Lock the three tables until the end of the transaction, and check that
+ *	  they are the extension's.
  *
  * Errors: 55000 when the extension is not installed here, 55P03.
  */
@@ -86,7 +86,7 @@ dp_catalog_has_foreign_lines(void)
 
 /*
  * dp_catalog_next_line
- *	  The id of the next line; one that is not written leaves a gap.
+ *	  The id of the next line; ids of lines that are not written leave gaps.
  */
 int64
 dp_catalog_next_line(void)
@@ -94,7 +94,7 @@ dp_catalog_next_line(void)
 	return nextval_internal(dp_catalog_sequence("ledger_id_seq"), false);
 }
 
-/* What the release costs by itself, when that is not what was charged. */
+/* Set the price of the release alone, if it differs from what was charged. */
 static void
 set_price(dp_values *row, const dp_charge *price, const dp_charge *charged)
 {
@@ -108,7 +108,7 @@ set_price(dp_values *row, const dp_charge *price, const dp_charge *charged)
 
 /*
  * dp_catalog_append_lines
- *	  Append lines, whose ids are theirs already.
+ *	  Append lines, whose ids are already set.
  */
 void
 dp_catalog_append_lines(const dp_ledger_line *lines, int n)

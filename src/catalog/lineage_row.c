@@ -1,12 +1,12 @@
 /*
  * lineage_row.c
- *	  Clusters whose OIDs of roles mean the same roles here.
+ *	  Clusters whose role OIDs mean the same roles here.
  *
- * pg_upgrade gives the cluster another system identifier and keeps OIDs and
- * all rows; a restore brings rows whose OIDs may be anybody's.  Both bring
- * rows that another cluster wrote.  dp_pg.lineage tells them apart: it has
- * every identifier that this database had since the extension was created in
- * it, and is in no dump.
+ * Both pg_upgrade and a restore bring rows of another cluster: pg_upgrade
+ * changes the system identifier and keeps OIDs; after a restore OIDs may be
+ * those of other roles.  dp_pg.lineage distinguishes them: it has every
+ * identifier that this database has had since the extension was created in it,
+ * and is not dumped.
  */
 #include "postgres.h"
 
@@ -23,12 +23,15 @@ enum
 
 static const dp_table lineage = {"lineage", LINEAGE_END - 1};
 
-/* What was asked last, of which table. */
+/* The last lookup, and its table. */
 static Oid	asked_table = InvalidOid;
 static int64 asked = 0;
 static bool answer = false;
 
-/* An identifier that is not this cluster's is never added while we run. */
+/*
+ * Is an identifier listed?  Those of other clusters are never added while the
+ * server runs, so a negative result can be cached.
+ */
 static bool
 is_listed(int64 cluster)
 {
@@ -51,7 +54,7 @@ is_listed(int64 cluster)
 
 /*
  * dp_catalog_in_lineage
- *	  Do OIDs of roles that this cluster wrote hold here?  Else names do.
+ *	  Are role OIDs that this cluster wrote valid here?  If not, names are.
  *
  * Errors: 55000 when the extension is not installed here.
  */
@@ -63,8 +66,8 @@ dp_catalog_in_lineage(int64 cluster)
 
 /*
  * dp_catalog_extend_lineage
- *	  Write down the system identifier, which is new after pg_upgrade.  The
- *	  worker does, with the first charge: the next pg_upgrade gives another.
+ *	  Add the system identifier, which is new after pg_upgrade.  The worker
+ *	  does this with each charge, in time before the next pg_upgrade.
  */
 void
 dp_catalog_extend_lineage(void)

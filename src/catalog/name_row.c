@@ -1,10 +1,10 @@
 /*
  * name_row.c
- *	  Rows of dp_pg.relation_name: names that protected relations have, or had.
+ *	  Rows of dp_pg.relation_name: names that protected relations have or had.
  *
- * A row outlives its relation.  With `follow` it is the wish that the next
- * table of the name is protected as that one was; what was declared then is in
- * `kept`, which dp_pg.keep makes before the relation's own rows are deleted.
+ * A row outlives its relation.  With `follow`, the next table of the name is
+ * to be protected in the same way; the declarations are in `kept`, which
+ * dp_pg.keep makes before the relation's own rows are deleted.
  */
 #include "postgres.h"
 
@@ -39,7 +39,7 @@ enum
 
 static const dp_table names = {"relation_name", NAME_END - 1};
 
-/* An OID decides where those of its cluster hold, elsewhere the name. */
+/* The OID decides if the cluster's OIDs are valid here, otherwise the name. */
 static Oid
 resolve_owner(const dp_values *row)
 {
@@ -88,7 +88,9 @@ dp_catalog_list_names(void)
 	return result;
 }
 
-/* dp_catalog_name_holder: what has the name now, or InvalidOid. */
+/*
+ * dp_catalog_name_holder: the relation that has the name now, or InvalidOid.
+ */
 Oid
 dp_catalog_name_holder(const dp_name_row *row)
 {
@@ -98,7 +100,7 @@ dp_catalog_name_holder(const dp_name_row *row)
 		get_relname_relid(NameStr(row->name), namespace) : InvalidOid;
 }
 
-/* dp_catalog_is_followed: is the next table of its name protected? */
+/* dp_catalog_is_followed: will the next table of its name be protected? */
 bool
 dp_catalog_is_followed(Oid relid)
 {
@@ -116,9 +118,10 @@ dp_catalog_is_followed(Oid relid)
 
 /*
  * dp_catalog_lock_names
- *	  Renaming a schema locks none of its tables.  So whoever wishes first that
- *	  a name be followed keeps those out that have renamed one and look whether
- *	  a name is followed, until either sees what the other has done.
+ *	  Renaming a schema locks none of its tables.  This lock makes a
+ *	  transaction that first sets `follow` (`wishing`) and one that renames and
+ *	  then checks `follow` wait for each other, so that one sees the other's
+ *	  change.
  */
 void
 dp_catalog_lock_names(bool wishing)
@@ -132,9 +135,9 @@ dp_catalog_lock_names(bool wishing)
 
 /*
  * dp_catalog_write_name
- *	  Note the present name of a relation that is protected; `follow` NULL
- *	  keeps what was wished.  The name is that of the caches: a transaction's
- *	  old snapshot need not see the relation.
+ *	  Store the current name of a protected relation; if `follow` is NULL, it
+ *	  is kept.  The name is taken from the caches: an old snapshot of the
+ *	  transaction need not see the relation.
  */
 void
 dp_catalog_write_name(Oid relid, const bool *follow)
@@ -168,7 +171,9 @@ dp_catalog_write_name(Oid relid, const bool *follow)
 							6, types, values, follow == NULL ? " n    " : NULL);
 }
 
-/* dp_catalog_write_seen: an unprotected table of the name was warned of. */
+/*
+ * dp_catalog_write_seen: an unprotected table of the name has been warned of.
+ */
 void
 dp_catalog_write_seen(const dp_name_row *row, Oid seen)
 {
@@ -183,7 +188,7 @@ dp_catalog_write_seen(const dp_name_row *row, Oid seen)
 							3, types, values, NULL);
 }
 
-/* dp_catalog_delete_name: nothing is said of the name any more. */
+/* dp_catalog_delete_name: delete the row of a name. */
 void
 dp_catalog_delete_name(const dp_name_row *row)
 {
@@ -199,9 +204,9 @@ dp_catalog_delete_name(const dp_name_row *row)
 
 /*
  * dp_catalog_keep_dropped
- *	  The relation is being dropped: keep what a table after it needs.  It is
- *	  read as of the command's own snapshot, which still sees the relation in
- *	  the system catalogs.
+ *	  Before a relation is dropped, keep what its successor needs.  It is read
+ *	  with the snapshot of the command, which still sees the relation in the
+ *	  system catalogs.
  */
 void
 dp_catalog_keep_dropped(Oid relid)

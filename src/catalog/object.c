@@ -1,7 +1,7 @@
 /*
  * object.c
- *	  Objects in the catalogs: the extension's types and functions, and how
- *	  old a row is.
+ *	  Catalog objects: the extension's types and functions, and the age of a
+ *	  row.
  */
 #include "postgres.h"
 
@@ -19,7 +19,7 @@
 
 #include "dp_catalog.h"
 
-/* dp_catalog_type: OID of a type of the schema dp_pg. */
+/* dp_catalog_type: OID of a type in schema dp_pg. */
 Oid
 dp_catalog_type(const char *name)
 {
@@ -33,7 +33,7 @@ dp_catalog_type(const char *name)
 	return type;
 }
 
-/* dp_catalog_function: OID of a function or aggregate of the schema dp_pg. */
+/* dp_catalog_function: OID of a function or aggregate in schema dp_pg. */
 Oid
 dp_catalog_function(const char *name, int nargs, const Oid *types)
 {
@@ -45,7 +45,7 @@ dp_catalog_function(const char *name, int nargs, const Oid *types)
 /*
  * dp_catalog_aggregate
  *	  OID of an aggregate of the extension, in the schema that it was created
- *	  in; InvalidOid when there is none of this name with these arguments.
+ *	  in; InvalidOid if none has this name and these arguments.
  */
 Oid
 dp_catalog_aggregate(const char *name, int nargs, const Oid *types)
@@ -78,7 +78,7 @@ dp_catalog_error_function(void)
 						   ObjectIdGetDatum(namespace));
 }
 
-/* Is there an aggregate of the extension with this name? */
+/* Does the extension have an aggregate of this name? */
 static bool
 has_aggregate(const char *name)
 {
@@ -100,7 +100,7 @@ has_aggregate(const char *name)
 	return found;
 }
 
-/* The private aggregate for what a built-in one tells; NULL: there is none. */
+/* The private aggregate that corresponds to a built-in one, or NULL. */
 static char *
 private_name(const char *plain)
 {
@@ -122,8 +122,7 @@ private_name(const char *plain)
 
 /*
  * dp_catalog_private_advice
- *	  What to write instead of an aggregate that is not private, for a hint;
- *	  palloc'd.
+ *	  A hint about what to write instead of a built-in aggregate; palloc'd.
  */
 char *
 dp_catalog_private_advice(Oid aggregate)
@@ -142,7 +141,7 @@ dp_catalog_private_advice(Oid aggregate)
 	return psprintf("Write %s instead of %s.", name, plain);
 }
 
-/* dp_catalog_owner: of a relation, InvalidOid when it is gone. */
+/* dp_catalog_owner: owner of a relation, InvalidOid if it is gone. */
 Oid
 dp_catalog_owner(Oid relid)
 {
@@ -157,7 +156,7 @@ dp_catalog_owner(Oid relid)
 	return owner;
 }
 
-/* dp_catalog_name_role: the role's name; empty when it is gone. */
+/* dp_catalog_name_role: the role's name; empty if it is gone. */
 void
 dp_catalog_name_role(Oid role, NameData *out)
 {
@@ -170,7 +169,7 @@ dp_catalog_name_role(Oid role, NameData *out)
 
 /*
  * dp_catalog_visible_to
- *	  Is a catalog row as old as the snapshot?  A proof that is younger says
+ *	  Is a catalog row visible to the snapshot?  A newer constraint proves
  *	  nothing about rows that only the snapshot still sees.
  */
 bool

@@ -2,9 +2,8 @@
  * part_row.c
  *	  Rows of dp_pg.part: what was spent on each part of a partition.
  *
- * Nobody but the worker writes them.  They are not dumped: after a restore the
- * sums of all parts begin at zero while the totals stay, which costs more and
- * never less.
+ * Only the worker writes them.  They are not dumped: after a restore the sums
+ * of all parts are zero while the totals stay, which costs more, never less.
  */
 #include "postgres.h"
 
@@ -34,7 +33,7 @@ dp_catalog_new_partition(void)
 	return nextval_internal(dp_catalog_sequence("partition_seq"), false);
 }
 
-/* dp_catalog_last_partition: the last number that was given; 0: none yet. */
+/* dp_catalog_last_partition: the last number assigned; 0: none yet. */
 int64
 dp_catalog_last_partition(void)
 {
@@ -51,8 +50,8 @@ dp_catalog_last_partition(void)
 
 /*
  * dp_catalog_read_part
- *	  The sums of dataset, payer, partition and key of *row in its period,
- *	  locked as told; zero when there are none.
+ *	  Read the sums of the dataset, payer, partition and key in *row, locked as
+ *	  `lock` says; zero if they are missing or of another period.
  */
 dp_found
 dp_catalog_read_part(dp_part_row *row, dp_row_lock lock)
@@ -78,7 +77,7 @@ dp_catalog_read_part(dp_part_row *row, dp_row_lock lock)
 	return found;
 }
 
-/* dp_catalog_write_part: the sums of a row that was read, or a new row. */
+/* dp_catalog_write_part: update a row that was read, or insert it. */
 void
 dp_catalog_write_part(const dp_part_row *row)
 {

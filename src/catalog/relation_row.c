@@ -2,10 +2,9 @@
  * relation_row.c
  *	  Rows of dp_pg.relation: what is protected.
  *
- * Every planning asks here, for any current user and in any transaction, so
- * rows are fetched under a catalog snapshot: no SPI, no privilege, no
- * settings.  They are written by SQL, as triggers and constraints keep them
- * true.
+ * Planning reads them for any user and in any transaction, so they are fetched
+ * under a catalog snapshot, without SPI, rights or settings.  They are written
+ * by SQL, because triggers and constraints keep them consistent.
  */
 #include "postgres.h"
 
@@ -55,8 +54,8 @@ fetch(const dp_values *row, dp_relation_row *out)
 
 /*
  * dp_catalog_open_relations
- *	  The table, for dp_catalog_has_relation, to be closed with its lock; NULL
- *	  when the extension is not installed here.
+ *	  Open the table for dp_catalog_has_relation; the caller closes it with its
+ *	  lock.  NULL if the extension is not installed in this database.
  */
 Relation
 dp_catalog_open_relations(void)
@@ -132,7 +131,7 @@ dp_catalog_list_relations(void)
 
 typedef bool (*relation_test) (const dp_relation_row *row, Oid oid);
 
-/* A relation whose row passes, or InvalidOid. */
+/* A relation whose row passes the test, or InvalidOid. */
 static Oid
 find_by(relation_test test, Oid oid)
 {
@@ -189,7 +188,9 @@ dp_catalog_relation_behind(Oid relid)
 	return find_by(is_behind, relid);
 }
 
-/* The further columns of a unit, or of the key that it refers to: name[]. */
+/*
+ * The further columns of the unit, or of the key that it references: name[].
+ */
 static Datum
 names_of(const List *more, bool key)
 {
@@ -210,9 +211,9 @@ names_of(const List *more, bool key)
 
 /*
  * dp_catalog_write_relation
- *	  Insert or replace a row.  published InvalidOid keeps what is published,
- *	  rows 0 what was said of its size; the dataset of a row that is there
- *	  stays, and with the unit what was said of contributions.
+ *	  Insert or replace a row.  In an existing row the dataset stays; so do the
+ *	  view if published is InvalidOid, the size class if rows is 0, and the
+ *	  contribution bounds if the unit is the same.
  */
 void
 dp_catalog_write_relation(const dp_relation_row *row)
@@ -291,7 +292,7 @@ dp_catalog_write_size(Oid relid, int64 rows)
 
 /*
  * dp_catalog_write_contribution
- *	  How much of a unit counts in a relation; 0 keeps what was said.
+ *	  Write the contribution bounds of a relation; 0 keeps the present one.
  */
 void
 dp_catalog_write_contribution(Oid relid, int64 max_rows, int64 max_keys)
@@ -327,7 +328,7 @@ dp_catalog_write_twin(Oid relid, Oid twin)
 							" WHERE relid = $1", 2, types, values, NULL);
 }
 
-/* dp_catalog_delete_relation: forget a relation, columns and name. */
+/* dp_catalog_delete_relation: delete rows of a relation, columns, name. */
 void
 dp_catalog_delete_relation(Oid relid)
 {
@@ -348,9 +349,10 @@ dp_catalog_delete_relation(Oid relid)
 
 /*
  * dp_catalog_list_published
- *	  A dataset's published views and twins, palloc'd in SPI's context; `safe`:
- *	  only those that still show no rows: no twin with a parent or children.
- *	  Needs SPI as the owner of the extension.
+ *	  A dataset's published views and twins, palloc'd in SPI's context.
+ *	  `safe`: only those that certainly show no private rows: views that pass
+ *	  dp_pg.check_published, twins without parent or children.  Needs SPI as
+ *	  the owner of the extension.
  */
 int
 dp_catalog_list_published(const char *dataset, bool safe, Oid **views)

@@ -1,6 +1,6 @@
 /*
  * released_row.c
- *	  Rows of dp_pg.released: what was released as a table.
+ *	  Rows of dp_pg.released: released tables.
  */
 #include "postgres.h"
 
@@ -38,7 +38,7 @@ json_of(const char *text)
 
 /*
  * dp_catalog_insert_release
- *	  A release without results; `what` is a JSON text.
+ *	  Insert a release without results; `what` is a JSON text.
  */
 void
 dp_catalog_insert_release(const dp_release_row *new, const char *what)
@@ -56,7 +56,7 @@ dp_catalog_insert_release(const dp_release_row *new, const char *what)
 	dp_catalog_append_rows(&releases, &row, 1);
 }
 
-/* dp_catalog_read_release: a release, locked as told. */
+/* dp_catalog_read_release: a release, locked as `lock` says. */
 dp_found
 dp_catalog_read_release(int64 id, dp_row_lock lock, dp_release_row *out)
 {
@@ -81,8 +81,8 @@ dp_catalog_read_release(int64 id, dp_row_lock lock, dp_release_row *out)
 
 /*
  * dp_catalog_complete_release
- *	  The results, a JSON text, and the error, NaN for none, of a release that
- *	  was read and locked.
+ *	  Write the results, a JSON text, and the error (NaN: none) of a release
+ *	  that was read and locked.
  */
 void
 dp_catalog_complete_release(const dp_release_row *row, double error,

@@ -1,9 +1,9 @@
 /*
  * row_value.c
- *	  Columns of the extension's tables and what they mean.
+ *	  Reading and setting columns of the extension's tables.
  *
- * dp_catalog_set_* gives a column a new value, which must live until the row
- * is written; dp_catalog_get_* returns one that cannot be NULL.
+ * dp_catalog_set_* sets a column to a value, which must live until the row is
+ * written; dp_catalog_get_* returns a value that must not be NULL.
  */
 #include "postgres.h"
 
@@ -11,7 +11,7 @@
 
 #include "table_access.h"
 
-/* dp_catalog_set: any value. */
+/* dp_catalog_set: set a column to any value. */
 void
 dp_catalog_set(dp_values *row, int column, Datum value)
 {
@@ -21,7 +21,7 @@ dp_catalog_set(dp_values *row, int column, Datum value)
 	row->set[column - 1] = true;
 }
 
-/* dp_catalog_set_null: a column becomes NULL. */
+/* dp_catalog_set_null: set a column to NULL. */
 void
 dp_catalog_set_null(dp_values *row, int column)
 {
@@ -87,7 +87,7 @@ dp_catalog_set_fixed(dp_values *row, int column, dp_fixed x)
 				   NumericGetDatum(dp_bridge_fixed_to_numeric(x)));
 }
 
-/* dp_catalog_set_neighbours: what neighbouring databases are. */
+/* dp_catalog_set_neighbours: the neighbouring relation. */
 void
 dp_catalog_set_neighbours(dp_values *row, int column, bool replace_one)
 {
@@ -124,7 +124,7 @@ dp_catalog_set_sums(dp_values *row, int first, const dp_spent *spent)
 	dp_catalog_set_int64(row, first + 4, spent->charges);
 }
 
-/* dp_catalog_is_null: has the column no value? */
+/* dp_catalog_is_null: is the column NULL? */
 bool
 dp_catalog_is_null(const dp_values *row, int column)
 {
@@ -132,7 +132,7 @@ dp_catalog_is_null(const dp_values *row, int column)
 	return row->null[column - 1];
 }
 
-/* dp_catalog_get: a value that cannot be NULL. */
+/* dp_catalog_get: a value that must not be NULL. */
 Datum
 dp_catalog_get(const dp_values *row, int column)
 {
@@ -198,8 +198,8 @@ dp_catalog_get_double(const dp_values *row, int column)
 
 /*
  * dp_catalog_get_fixed
- *	  A number of the catalog.  Limits were rounded when they were granted, so
- *	  every value is exact; a sum beyond the grid counts as infinite.
+ *	  A number in the catalog.  Limits were rounded when they were granted, so
+ *	  every value is on the grid; a sum above its range counts as infinite.
  */
 dp_fixed
 dp_catalog_get_fixed(const dp_values *row, int column)
@@ -228,8 +228,8 @@ dp_catalog_get_neighbours(const dp_values *row, int column)
 
 /*
  * dp_catalog_get_limit
- *	  The columns of dp_catalog_set_limit.  A cap of a dump that did not have
- *	  squares yet is NULL there; its filter does not use them.
+ *	  Get the columns of dp_catalog_set_limit.  In caps from dumps of older
+ *	  versions squares may be NULL; their filters do not use them.
  */
 void
 dp_catalog_get_limit(const dp_values *row, int first, dp_limit *out)
@@ -250,7 +250,7 @@ dp_catalog_get_limit(const dp_values *row, int first, dp_limit *out)
 		dp_catalog_get_fixed(row, first + 7);
 }
 
-/* dp_catalog_get_sums: the columns of dp_catalog_set_sums. */
+/* dp_catalog_get_sums: get the columns of dp_catalog_set_sums. */
 void
 dp_catalog_get_sums(const dp_values *row, int first, dp_spent *out)
 {

@@ -93,8 +93,8 @@ raise_corrupted(const char *what)
 
 /*
  * dp_catalog_lock_sessions
- *	  Lock the three tables until the end of the transaction and make sure
- *	  that they are the extension's.
+ *	  Lock the three tables until the end of the transaction, and check that
+ *	  they are the extension's.
  *
  * Errors: 55000 when the extension is not installed here, 55P03.
  */
@@ -130,7 +130,7 @@ get_method(const dp_values *row)
 	return method;
 }
 
-/* A column of type numeric that holds an integer. */
+/* Set a numeric column to an integer. */
 static void
 set_int128(dp_values *row, int column, dp_int128 x)
 {
@@ -138,7 +138,7 @@ set_int128(dp_values *row, int column, dp_int128 x)
 				   NumericGetDatum(dp_bridge_int128_to_numeric(x)));
 }
 
-/* What set_int128 has set. */
+/* Get a column set by set_int128. */
 static dp_int128
 get_int128(const dp_values *row, int column)
 {
@@ -208,7 +208,7 @@ fetch(const dp_values *row, dp_session_row *out)
 	out->closed = !dp_catalog_is_null(row, SESSION_CLOSED);
 }
 
-/* dp_catalog_read_session: a session, locked as told. */
+/* dp_catalog_read_session: a session, locked as `lock` says. */
 dp_found
 dp_catalog_read_session(int64 id, dp_row_lock lock, dp_session_row *out)
 {
@@ -226,21 +226,21 @@ dp_catalog_read_session(int64 id, dp_row_lock lock, dp_session_row *out)
 	return found;
 }
 
-/* dp_catalog_session_details: what its kind keeps, never NULL. */
+/* dp_catalog_session_details: state of its kind, never NULL. */
 char *
 dp_catalog_session_details(const dp_session_row *row)
 {
 	return dp_catalog_get_text(row->values, SESSION_DETAILS);
 }
 
-/* dp_catalog_session_relation: the relation's name when it was opened. */
+/* dp_catalog_session_relation: the relation's name at the opening. */
 char *
 dp_catalog_session_relation(const dp_session_row *row)
 {
 	return dp_catalog_get_text(row->values, SESSION_RELATION);
 }
 
-/* dp_catalog_session_reason: why it was closed; NULL: it was not. */
+/* dp_catalog_session_reason: why it was closed; NULL: still open. */
 char *
 dp_catalog_session_reason(const dp_session_row *row)
 {
@@ -272,7 +272,7 @@ set_plan(dp_values *row, const dp_sparse_plan *plan)
 	dp_catalog_set_fixed(row, SESSION_DELTA, plan->charge.delta);
 }
 
-/* dp_catalog_insert_session: all but `closed` and values are set. */
+/* dp_catalog_insert_session: insert a new row; `closed` is not used. */
 void
 dp_catalog_insert_session(const dp_session_row *new)
 {
@@ -313,8 +313,8 @@ dp_catalog_insert_session(const dp_session_row *new)
 
 /*
  * dp_catalog_write_session
- *	  What changes of a session that was read and locked: the counts, and with
- *	  a reason the end.  All counts have a fixed size.
+ *	  Update a session that was read and locked: the counts, and if there is a
+ *	  reason, the end.  All counts have a fixed size.
  */
 void
 dp_catalog_write_session(const dp_session_row *row, TimestampTz closed,
@@ -336,8 +336,8 @@ dp_catalog_write_session(const dp_session_row *row, TimestampTz closed,
 
 /*
  * dp_catalog_read_secret
- *	  The armed threshold of a session; false when there is none, because the
- *	  session has ended or came out of a dump.
+ *	  The armed threshold of a session; false if there is none, because the
+ *	  session has ended or comes from a dump.
  */
 bool
 dp_catalog_read_secret(int64 id, dp_int128 *armed, HeapTuple *tuple)
@@ -359,8 +359,7 @@ dp_catalog_read_secret(int64 id, dp_int128 *armed, HeapTuple *tuple)
 
 /*
  * dp_catalog_write_secret
- *	  Arm a session: anew when the tuple is one that was read, else for the
- *	  first time.
+ *	  Arm a session: again if `tuple` was read, for the first time if NULL.
  */
 void
 dp_catalog_write_secret(int64 id, dp_int128 armed, HeapTuple tuple)
@@ -396,8 +395,8 @@ saturate(dp_int128 x)
 
 /*
  * dp_catalog_append_question
- *	  One answered question; number is 0 unless it was "above".  The row takes
- *	  the same space whatever the other values are.
+ *	  Insert an answered question; number is 0 unless it was "above".  The size
+ *	  of the row depends only on the predicate.
  */
 void
 dp_catalog_append_question(int64 id, int64 question, const char *predicate,
@@ -425,12 +424,12 @@ is_above(const dp_values *row)
 
 /*
  * dp_catalog_list_aboves
- *	  The "above"s of a session with asked_at > after, in order, of
- *	  dp_session_above *, palloc'd.
+ *	  The "above"s (dp_session_above *) of a session with asked_at > after, in
+ *	  order, palloc'd.
  *
- * No index lists "above"s alone, since an entry for them only would show in
- * what a question writes (doc/theory.md T60).  So all questions after `after`
- * are looked at, which the limit on their texts bounds, and "above"s are kept.
+ * There is no index on "above"s only, because its entries would show in what a
+ * question writes (doc/theory.md T60).  So all questions after `after`, whose
+ * number is bounded by the limit on their texts, are read.
  */
 List *
 dp_catalog_list_aboves(int64 id, int64 after)

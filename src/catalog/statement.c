@@ -1,6 +1,6 @@
 /*
  * statement.c
- *	  SQL on the extension's own tables, for what needs their triggers,
+ *	  SQL on the extension's own tables, for changes that need their triggers,
  *	  defaults or constraints.
  *
  * SPI must be connected as the owner of the extension (owner_sql.c).
@@ -13,8 +13,8 @@
 
 /*
  * dp_catalog_run
- *	  Run a statement with n arguments.  `nulls`, which may be NULL, has an n
- *	  for those that are.  Returns how many rows it gave or changed.
+ *	  Run a statement with n arguments.  `nulls`, unless NULL, has 'n' for NULL
+ *	  arguments.  Returns the number of rows returned or changed.
  */
 uint64
 dp_catalog_run(const char *statement, int n, Oid *types, Datum *values,
@@ -29,7 +29,7 @@ dp_catalog_run(const char *statement, int n, Oid *types, Datum *values,
 	return SPI_processed;
 }
 
-/* dp_catalog_run_as_owner: the same, connecting for it. */
+/* dp_catalog_run_as_owner: the same; connects as the owner itself. */
 void
 dp_catalog_run_as_owner(const char *statement, int n, Oid *types,
 						Datum *values, const char *nulls)
@@ -43,7 +43,7 @@ dp_catalog_run_as_owner(const char *statement, int n, Oid *types,
 
 /*
  * dp_catalog_result
- *	  A value of the last result, which cannot be NULL; columns count from 1.
+ *	  A value of the last result, which must not be NULL; columns count from 1.
  */
 Datum
 dp_catalog_result(int row, int column)

@@ -2,10 +2,10 @@
  * table_access.c
  *	  Direct access to the extension's tables: find and lock a row, write rows.
  *
- * A charge reads and writes a handful of rows whose keys are known, so it
- * goes to the tables and their indexes without a plan.  Rights, policies,
- * triggers and rules take no part: who may do what is decided by the callers.
- * Tables are opened by name each time and must belong to a superuser.
+ * A charge reads and writes a few rows by key, so it accesses tables and
+ * indexes without a plan.  Rights, policies, triggers and rules are ignored:
+ * callers check what is allowed.  Tables are opened by name each time and must
+ * belong to a superuser.
  */
 #include "postgres.h"
 
@@ -29,7 +29,7 @@
 
 #include "table_access.h"
 
-/* Is it of that kind, and does a superuser own it? */
+/* Is it a relation of this kind that a superuser owns? */
 static bool
 is_trusted(Oid relid, char relkind)
 {
@@ -60,11 +60,12 @@ raise_not_installed(void)
 
 /*
  * dp_catalog_open_table
- *	  Open a table of the extension and lock it to the end of the transaction.
+ *	  Open a table of the extension and lock it until the end of the
+ *	  transaction.
  *
- * The worker acts as a superuser.  After DROP EXTENSION anybody who may
- * create schemas could put tables with defaults and triggers of his own in
- * their place; a table that no superuser owns is not touched.
+ * The worker acts as a superuser.  After DROP EXTENSION, any role that may
+ * create schemas could put its own tables, with defaults and triggers, in
+ * their place; tables that no superuser owns are not touched.
  *
  * Errors: 55000 when the extension is not installed here, 55P03.
  */
@@ -87,13 +88,13 @@ dp_catalog_open_table(const dp_table *table, LOCKMODE mode)
 
 /*
  * dp_catalog_try_table
- *	  Open a table that every planning asks, as any user and in any
- *	  transaction, to be closed with its lock; NULL when the extension is not
- *	  (or not completely) installed in this database.
+ *	  Open a table that planning reads, as any user and in any transaction; the
+ *	  caller closes it with its lock.  NULL if the extension is not (or not
+ *	  completely) installed in this database.
  *
- * Nothing is written, and nobody acts as a superuser.  A schema that only
- * looks like ours is not trusted: the extension must exist, and then its
- * script made the schema.
+ * Nothing is written, and nothing is done as a superuser.  A schema that only
+ * looks like ours is not trusted: the extension must exist, whose script has
+ * created the schema.
  */
 Relation
 dp_catalog_try_table(const dp_table *table)
@@ -124,7 +125,7 @@ dp_catalog_sequence(const char *name)
 	return relid;
 }
 
-/* Columns that an older installation lacks are NULL. */
+/* Allocate values.  Columns that an older installation lacks are NULL. */
 static void
 make_values(const dp_table *table, Relation rel, dp_values *out)
 {
@@ -137,7 +138,7 @@ make_values(const dp_table *table, Relation rel, dp_values *out)
 	memset(out->null, true, sizeof(bool) * n);
 }
 
-/* dp_catalog_start_row: one to be written, each column NULL and unchanged. */
+/* dp_catalog_start_row: a row to be written, each column NULL and not set. */
 void
 dp_catalog_start_row(const dp_table *table, dp_values *out)
 {
@@ -156,7 +157,7 @@ dp_catalog_read_row(const dp_table *table, Relation rel, HeapTuple tuple,
 	heap_deform_tuple(tuple, RelationGetDescr(rel), out->value, out->null);
 }
 
-/* dp_catalog_key: that a column of type name, oid or bigint equals. */
+/* dp_catalog_key: a scan key for equality of a name, oid or bigint. */
 void
 dp_catalog_key(ScanKeyData *key, int column, Oid type, Datum value)
 {
@@ -167,9 +168,9 @@ dp_catalog_key(ScanKeyData *key, int column, Oid type, Datum value)
 
 /*
  * dp_catalog_start_scan
- *	  Look for the rows with the keys, through the index of that name, NULL:
- *	  the primary key.  Without keys all rows are met, in the table's order.
- *	  A NULL snapshot is that of catalogs.
+ *	  Scan for rows with the keys, by the named index or, if NULL, the primary
+ *	  key; without keys, all rows in physical order.  A NULL snapshot means a
+ *	  catalog snapshot.
  */
 void
 dp_catalog_start_scan(dp_scan *scan, Relation rel, const char *index,
@@ -197,14 +198,14 @@ dp_catalog_next(dp_scan *scan)
 	return systable_getnext(scan->sys);
 }
 
-/* dp_catalog_end_scan: what was read of a row may be used no more. */
+/* dp_catalog_end_scan: values read from rows are then invalid. */
 void
 dp_catalog_end_scan(dp_scan *scan)
 {
 	systable_endscan(scan->sys);
 }
 
-/* The row wanted, as a copy, or NULL. */
+/* A copy of the preferred row with the keys, or NULL. */
 static HeapTuple
 choose_row(const dp_table *table, Relation rel, const char *index,
 		   Snapshot snapshot, const ScanKeyData *keys, int n, dp_prefer prefer,
@@ -238,8 +239,8 @@ choose_row(const dp_table *table, Relation rel, const char *index,
 }
 
 /*
- * Lock a row; TM_Updated and TM_Deleted say that it is not the newest.  What
- * else holds no lock on it then.
+ * Lock a row.  TM_Updated and TM_Deleted say that it is not the newest
+ * version; then it is not locked.
  */
 static TM_Result
 lock_row(Relation rel, HeapTuple tuple, Snapshot snapshot, bool wait)
@@ -259,11 +260,11 @@ lock_row(Relation rel, HeapTuple tuple, Snapshot snapshot, bool wait)
 
 /*
  * dp_catalog_find_row
- *	  Find a row by its keys, among several the preferred one, and lock it as
- *	  told.  It is the newest version that is committed or our own.
+ *	  Find a row by its keys, the preferred one among several, and lock it as
+ *	  `lock` says.  It is the newest version, committed or our own.
  *
- * DP_LOCKED is returned for DP_ROW_SKIP_LOCKED only.  The tuple, palloc'd,
- * is what dp_catalog_update_row wants, and holds the values.
+ * DP_LOCKED is returned for DP_ROW_SKIP_LOCKED only.  The tuple, palloc'd, is
+ * for dp_catalog_update_row, and the values point into it.
  */
 dp_found
 dp_catalog_find_row(const dp_table *table, const char *index,
@@ -297,7 +298,7 @@ dp_catalog_find_row(const dp_table *table, const char *index,
 				case TM_Updated:
 				case TM_Deleted:
 					found = DP_MISSING;
-					decided = false;	/* look again, with a new snapshot */
+					decided = false;	/* try again with a new snapshot */
 					break;
 				default:
 					elog(ERROR, "unexpected state of a row of the ledger");
@@ -310,7 +311,7 @@ dp_catalog_find_row(const dp_table *table, const char *index,
 
 /*
  * dp_catalog_list_rows
- *	  The rows with the keys that are wanted (NULL: all), of dp_values *,
+ *	  The rows (dp_values *) with the keys that pass `wanted` (NULL: all),
  *	  palloc'd, in the order of the index.  Others take no memory.
  */
 List *
@@ -348,7 +349,7 @@ dp_catalog_list_rows(const dp_table *table, const char *index,
 	return rows;
 }
 
-/* Index entries for rows that were just stored. */
+/* Insert index entries for rows that were just stored. */
 static void
 insert_index_entries(Relation rel, TupleTableSlot **slots, int n, bool update)
 {
@@ -370,8 +371,8 @@ insert_index_entries(Relation rel, TupleTableSlot **slots, int n, bool update)
 
 /*
  * dp_catalog_update_row
- *	  Replace the columns that are set in a row that the caller has locked.
- *	  The change is visible to what the transaction reads next.
+ *	  Update the columns that are set, in a row that the caller has locked.
+ *	  The change is visible to later commands of the transaction.
  */
 void
 dp_catalog_update_row(const dp_table *table, HeapTuple old,

@@ -1,7 +1,7 @@
 /*
  * table_access.h
- *	  Private to this folder: find and lock rows of the extension's tables by
- *	  their keys and write them, without a plan; columns; SQL.
+ *	  Private to this folder: find, lock and write rows of the extension's
+ *	  tables without a plan; columns; SQL.
  *
  * Include postgres.h first.
  */
@@ -16,8 +16,8 @@
 typedef struct dp_table
 {
 	const char *name;
-	int			columns;		/* that the extension made; somebody may have
-								 * added others */
+	int			columns;		/* number created by the extension; users may
+								 * have added others */
 } dp_table;
 
 /* Columns of dp_catalog_set_limit and of dp_catalog_set_sums. */
@@ -26,30 +26,27 @@ typedef struct dp_table
 
 #define DP_ROW_KEYS 4			/* most keys of a search */
 
-/* Values of a row by column number, from 1; those of one read are its own. */
+/* Values of a row; column numbers start at 1. */
 struct dp_values
 {
 	int			n;				/* columns of the table */
 	Datum	   *value;
 	bool	   *null;
-	bool	   *set;			/* of a row to be written: changed */
+	bool	   *set;			/* column is to be written */
 };
 
-/*
- * Of the rows with the wanted keys, is this one wanted more than `best`,
- * which may be NULL?
- */
+/* Is this row acceptable and preferred to `best`, which may be NULL? */
 typedef bool (*dp_prefer) (const dp_values *row, const dp_values *best);
 
-/* A search for rows, one after the other. */
+/* A scan of a table. */
 typedef struct dp_scan
 {
 	Relation	rel;
 	struct SysScanDescData *sys;
-	ScanKeyData keys[DP_ROW_KEYS];	/* which the search changes */
+	ScanKeyData keys[DP_ROW_KEYS];	/* changed by the scan */
 } dp_scan;
 
-/* Is this row to be listed? */
+/* Should this row be listed? */
 typedef bool (*dp_wanted) (const dp_values *row);
 
 extern Relation dp_catalog_open_table(const dp_table *table, LOCKMODE mode);
@@ -91,7 +88,7 @@ extern Datum dp_catalog_result(int row, int column);
 /*
  * ---- columns (row_value.c) ----
  *
- * What is set must live until the row is written; what is got cannot be NULL.
+ * See row_value.c.
  */
 extern bool dp_catalog_is_null(const dp_values *row, int column);
 extern void dp_catalog_set(dp_values *row, int column, Datum value);
