@@ -6,11 +6,11 @@
  * first + known - 1.  A listed one holds declared keys or enum labels, in the
  * order of a group key.  Bins are equal half-open intervals between declared
  * bounds, the last one closed, with the exact edges of dp_histogram; a value
- * outside of the bounds counts at the nearer end, NaN nowhere.  Behind these
- * `known` places stand the key for all other values and NULL.
+ * outside of the bounds counts in the nearer end bin, NaN in none.  After
+ * these `known` places come those of all other values and of NULL.
  *
  * Rows are looked up in a flat form, one piece of memory without pointers, so
- * that it can be a constant of a plan.  The list form holds values as text,
+ * that it can be a constant in a plan.  The list form has values as texts,
  * written and read under fixed settings, and types by name.
  */
 #include "postgres.h"
@@ -24,7 +24,7 @@
 
 /* ---- errors ---- */
 
-/* dp_places_axis_raise: 22023, a column without public values. */
+/* dp_places_axis_raise: raise 22023: the column has no public values. */
 void
 dp_places_axis_raise(const dp_axis *axis, const char *detail, const char *hint)
 {
@@ -38,8 +38,8 @@ dp_places_axis_raise(const dp_axis *axis, const char *detail, const char *hint)
 
 /*
  * dp_places_axis_value
- *	  The value at a place, 0 <= place < size: of a bin its representative.
- *	  References stay with the axis.
+ *	  The value at a place, 0 <= place < size; for a bin, its representative.
+ *	  Values by reference belong to the axis.
  */
 Datum
 dp_places_axis_value(const dp_axis *axis, int64 place, bool *isnull)
@@ -50,9 +50,10 @@ dp_places_axis_value(const dp_axis *axis, int64 place, bool *isnull)
 
 /*
  * dp_places_axis_is_complete
- *	  Has every value that the column may have a place, as far as is public?
- *	  Not those of other keys than the declared ones, nor outside of bounds
- *	  that are not cut into bins, nor NaN; nor those of an axis from a list.
+ *	  Does every possible value of the column have a place, as far as is
+ *	  publicly known?  False if there are undeclared values without `other`,
+ *	  values outside of bounds without bins, or NaN; also for an axis made from
+ *	  a list.
  */
 bool
 dp_places_axis_is_complete(const dp_axis *axis)
@@ -64,8 +65,8 @@ dp_places_axis_is_complete(const dp_axis *axis)
 
 /*
  * dp_places_axis_make_finder
- *	  The flat form of places around a spec of a tally, or NULL, of *length
- *	  bytes, in the current context.
+ *	  The flat form of places with a tally's spec, or NULL: *length bytes,
+ *	  palloc'd.
  */
 dp_axis_finder *
 dp_places_axis_make_finder(const dp_places *places, const Const *spec,
@@ -85,8 +86,8 @@ dp_places_axis_make_finder(const dp_places *places, const Const *spec,
 
 /*
  * dp_places_axis_set_finder
- *	  Give the axis a flat form around a spec of dp_places.h, or NULL.  No
- *	  value has a place in it yet.
+ *	  Give the axis a flat form with a tally's spec, or NULL, still without
+ *	  places.
  */
 void
 dp_places_axis_set_finder(dp_axis *axis, dp_axis_kind kind, Oid type,
@@ -99,7 +100,7 @@ dp_places_axis_set_finder(dp_axis *axis, dp_axis_kind kind, Oid type,
 	axis->values = values;
 }
 
-/* dp_places_axis_set_last_places: `known` places, and those behind them. */
+/* dp_places_axis_set_last_places: set `known` and the last places. */
 void
 dp_places_axis_set_last_places(dp_axis *axis, int64 known, bool other,
 							   bool null)
@@ -112,7 +113,7 @@ dp_places_axis_set_last_places(dp_axis *axis, int64 known, bool other,
 	finder->places.null = null ? axis->size++ : -1;
 }
 
-/* dp_places_axis_make_dense: integers of the type that follow each other. */
+/* dp_places_axis_make_dense: consecutive integers of the type. */
 void
 dp_places_axis_make_dense(dp_axis *axis, Oid type, Datum first)
 {
@@ -122,9 +123,10 @@ dp_places_axis_make_dense(dp_axis *axis, Oid type, Datum first)
 
 /*
  * dp_places_axis_make_listed
- *	  The first `known` of the values are looked up; they stay with the axis.
+ *	  The first `known` of the values are looked up; the axis keeps the array.
  *
- * Errors: 22023 none, two equal, or a type that cannot be looked up.
+ * Errors: 22023 no values, two equal ones, or a type without built-in
+ * equality.
  */
 void
 dp_places_axis_make_listed(dp_axis *axis, Oid type, Datum *values, int64 known)

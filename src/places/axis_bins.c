@@ -2,9 +2,9 @@
  * axis_bins.c
  *	  Axes of bins: equal intervals between the declared bounds of a column.
  *
- * The edges are those of dp_histogram (tally_bucket.c).  Each bin has a value
- * that stands for it, near its middle and short: the middle integer, a round
- * moment, a number of few decimals; always one that is in the bin.
+ * The edges are those of dp_histogram (tally_bucket.c).  Each bin has a
+ * representative in the bin, near its middle and short: the middle integer, a
+ * round time, a number with few decimals.
  */
 #include "postgres.h"
 
@@ -36,7 +36,7 @@ counts_whole(Oid type)
 	return dp_places_is_integer(type) || dp_places_is_time(type);
 }
 
-/* Of the moments of a bin, a round one near the middle. */
+/* A round time of a bin, near its middle. */
 static int64
 round_moment(int64 first, int64 middle)
 {
@@ -102,7 +102,7 @@ exact_middle(const dp_axis *axis, int64 bin)
 							parts));
 }
 
-/* Digits behind the point that the column keeps; -1: all. */
+/* Digits after the point that the column keeps; -1: all. */
 static int
 digits_kept(const dp_axis *axis)
 {
@@ -112,7 +112,7 @@ digits_kept(const dp_axis *axis)
 	return dp_places_typmod_digits(axis->typmod);
 }
 
-/* The middle of a bin to so many digits, or false: that is another bin's. */
+/* Round the middle of a bin; false if the result is not in the bin. */
 static bool
 round_middle(const dp_axis *axis, int64 bin, Datum middle, int digits,
 			 Datum *out)
@@ -131,7 +131,7 @@ round_middle(const dp_axis *axis, int64 bin, Datum middle, int digits,
 						 NumericGetDatum(axis->values->upper)));
 }
 
-/* To a tenth of the bin's width, or a few digits more. */
+/* The middle, rounded to about a tenth of the bin's width or finer. */
 static Datum
 middle_number(const dp_axis *axis, int64 bin)
 {
@@ -164,7 +164,7 @@ middle_number(const dp_axis *axis, int64 bin)
  * dp_places_axis_make_bins
  *	  The finder and the representatives of axis->bins bins, from the bounds.
  *
- * Errors: 22023 when the type cannot tell them apart.
+ * Errors: 22023 if the type cannot distinguish the bins.
  */
 void
 dp_places_axis_make_bins(dp_axis *axis, Oid type, Numeric lower, Numeric upper)
@@ -202,7 +202,7 @@ can_have_bins(Oid type)
 		type == FLOAT8OID;
 }
 
-/* The declaration of the column, NULL without one. */
+/* The declaration of the column, or NULL. */
 static dp_attribute *
 find_declared(Oid relid, AttrNumber attnum)
 {
@@ -212,7 +212,7 @@ find_declared(Oid relid, AttrNumber attnum)
 /*
  * dp_places_axis_can_have_bins
  *	  Is it a column of numbers, dates or timestamps with declared bounds?
- *	  `attnum` as of dp_places_axis_make_declared_bins.
+ *	  `attnum` as for dp_places_axis_make_declared_bins.
  */
 bool
 dp_places_axis_can_have_bins(const dp_axis *axis, Oid relid, AttrNumber attnum)
@@ -227,10 +227,10 @@ dp_places_axis_can_have_bins(const dp_axis *axis, Oid relid, AttrNumber attnum)
 
 /*
  * dp_places_axis_make_declared_bins
- *	  The bins and the place of NULL; `attnum` of the protected relation is
- *	  what the column comes down to, 0: it does not.
+ *	  The bins and the place of NULL.  `attnum` is the underlying column of the
+ *	  protected relation; 0: there is none.
  *
- * Errors: 22023 no bounds, no column of numbers, or too many bins.
+ * Errors: 22023 no bounds, wrong type of column, or invalid number of bins.
  */
 void
 dp_places_axis_make_declared_bins(dp_axis *axis, Oid relid, AttrNumber attnum,

@@ -1,8 +1,8 @@
 /*
  * axis_list.c
- *	  Axes as nodes that outlive the declarations they were made from.
+ *	  Axes as nodes that outlive the declarations that they were made from.
  *
- * Values and bounds are texts, types have their names, so that what is stored
+ * Values and bounds are texts and types are names, so that what is stored
  * means the same later and in another database.  Texts are written and read
  * under fixed settings.
  */
@@ -22,7 +22,7 @@
 #include "../bridge/dp_numeric.h"
 #include "dp_places.h"
 
-/* Places in the list form. */
+/* Positions in the list form. */
 enum
 {
 	LIST_NAME,
@@ -42,7 +42,7 @@ enum
 
 /* ---- texts ---- */
 
-/* Settings under which a value and its text are one; AtEOXact_GUC ends it. */
+/* Set what text conversion depends on; ended by AtEOXact_GUC. */
 static int
 fix_settings(void)
 {
@@ -90,7 +90,7 @@ numeric_at(const List *list, int n)
 
 /* ---- the list form ---- */
 
-/* The values before NULL; dense axes and bins follow from numbers. */
+/* The values before NULL; NIL for dense axes and bins, which need none. */
 static List *
 listed_values(const dp_axis *axis)
 {
@@ -156,8 +156,8 @@ read_values(dp_axis *axis, Oid type, const List *list)
 }
 
 /*
- * dp_places_axis_from_list: see dp_places.h.  42704 a type is gone, 55000 a
- * value is no longer one of its type.
+ * dp_places_axis_from_list: see dp_places.h. 42704 if a type is gone, 55000 if
+ * its input function rejects a value.
  */
 dp_axis *
 dp_places_axis_from_list(const List *list)

@@ -1,12 +1,12 @@
 /*
  * breakpoints.c
- *	  Values of a column that stand for all that it can have, for expressions
- *	  that only compare it with constants.
+ *	  Values of a column that represent all its values, for expressions that
+ *	  only compare it with constants.
  *
  * Such an expression is the same for all values between two neighbouring
- * constants.  So the constants, one value in each gap, one below, one above
- * and NULL show every value that it can have, whatever is declared: that is
- * how a CASE over income loses the results that WHERE leaves no income for.
+ * constants.  So the constants, a value between each two, one below, one above
+ * and NULL yield all its results, whatever is declared.  In this way the
+ * results of a CASE over income that WHERE excludes are omitted.
  */
 #include "postgres.h"
 
@@ -65,7 +65,7 @@ is_ordering(const breaking *b, Oid operator)
 		(OidIsValid(negator) && op_in_opfamily(negator, b->family));
 }
 
-/* Has it values next to it on both sides? */
+/* Does the value have neighbours on both sides? */
 static bool
 is_finite(Oid type, Datum value)
 {
@@ -118,7 +118,7 @@ add_array(breaking *b, const Node *node)
 	return true;
 }
 
-/* A comparison of the column with constants, which are added. */
+/* Is it a comparison of the column with constants?  These are then added. */
 static bool
 is_comparison(breaking *b, const Node *node)
 {
@@ -146,7 +146,7 @@ is_comparison(breaking *b, const Node *node)
 	}
 }
 
-/* True where the column is used otherwise. */
+/* True if the column is used in any other way. */
 static bool
 breaking_walker(Node *node, void *context)
 {
@@ -175,7 +175,7 @@ is_whole(Oid type)
 	return dp_places_is_integer(type) || dp_places_is_time(type);
 }
 
-/* A value next to a constant; at the end of the type there is none. */
+/* The next value in one direction; false at the end of the type's range. */
 static bool
 next_to(Oid type, Datum value, int step, Datum *out)
 {
@@ -213,7 +213,7 @@ halfway(Datum a, Datum b)
 							   numeric_of("0.5"));
 }
 
-/* One value on each side of every constant. */
+/* Add a value on each side of every constant. */
 static void
 add_neighbours(breaking *b)
 {
@@ -246,9 +246,9 @@ add_neighbours(breaking *b)
 
 /*
  * dp_places_breakpoints
- *	  Values that stand for all of a column of the type; *n of them.
- *	  *conditions are those of the key that they decide.  NULL when the key
- *	  does more than compare the column with constants.
+ *	  *n values that represent all of a column of the type. *conditions are
+ *	  those of the key that they decide.  NULL if the key does more than
+ *	  compare the column with constants.
  */
 Datum *
 dp_places_breakpoints(const dp_key *key, Oid column_type, List **conditions,

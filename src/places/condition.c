@@ -1,12 +1,12 @@
 /*
  * condition.c
- *	  What the conditions of a group key say of one public value.
+ *	  Evaluate the conditions of a group key for public values.
  *
- * They are expressions that the rows of every group fulfil, made of functions
- * that are allowed on private rows, so none of them raises an error or does
- * anything but compute; here they meet public values only.  They are evaluated
- * in their total versions, as the inner query does, and under the settings of
- * the process, which is the session's.
+ * They are conditions that all rows satisfy, made of functions that are
+ * allowed on private rows, so they neither raise errors nor have side effects;
+ * here they are applied to public values only.  They are evaluated in their
+ * total versions, as in the inner query, and under the settings of the
+ * connection.
  */
 #include "postgres.h"
 
@@ -36,7 +36,9 @@ mentions_walker(Node *node, void *context)
 	return expression_tree_walker(node, mentions_walker, context);
 }
 
-/* dp_places_mentions: does it speak of the key's column, or its value? */
+/*
+ * dp_places_mentions: does a condition mention the key's column, or its value?
+ */
 bool
 dp_places_mentions(const Node *condition, AttrNumber which)
 {
@@ -58,7 +60,7 @@ find_var_walker(Node *node, void *context)
 	return expression_tree_walker(node, find_var_walker, context);
 }
 
-/* The two values, in the types in which conditions and key name them. */
+/* A slot for the two values, with the types that conditions and key use. */
 static TupleTableSlot *
 make_slot(const dp_key *key, const List *conditions)
 {
@@ -75,7 +77,7 @@ make_slot(const dp_key *key, const List *conditions)
 
 /*
  * dp_places_conditions_begin
- *	  Get ready to evaluate some of the key's conditions, and its image.
+ *	  Prepare to evaluate some of the key's conditions, and its image.
  */
 dp_conditions *
 dp_places_conditions_begin(const dp_key *key, const List *conditions)
@@ -114,7 +116,7 @@ set_values(dp_conditions *conditions, Datum column, bool column_null,
 	ExecStoreVirtualTuple(slot);
 }
 
-/* dp_places_conditions_hold: is every one of them true? */
+/* dp_places_conditions_hold: are all of them true? */
 bool
 dp_places_conditions_hold(dp_conditions *conditions, Datum column,
 						  bool column_null, Datum value, bool value_null)
@@ -139,7 +141,7 @@ dp_places_conditions_hold(dp_conditions *conditions, Datum column,
 
 /*
  * dp_places_conditions_image
- *	  The key of a value of its column, in the current context.
+ *	  The key for a value of its column, palloc'd.
  */
 Datum
 dp_places_conditions_image(dp_conditions *conditions, Datum column,
@@ -158,7 +160,7 @@ dp_places_conditions_image(dp_conditions *conditions, Datum column,
 	return by_value ? value : datumCopy(value, by_value, length);
 }
 
-/* dp_places_conditions_end: give back what the executor holds. */
+/* dp_places_conditions_end: release the executor's state. */
 void
 dp_places_conditions_end(dp_conditions *conditions)
 {

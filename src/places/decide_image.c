@@ -3,8 +3,8 @@
  *	  The values of keys that are computed: constants of a CASE, and public
  *	  values of a column taken through an expression.
  *
- * They come in the order of their type, NULL last.  Several values of the
- * column may have one of the key; `other` has that of its name.
+ * They are in the order of their type, NULL last.  Several values of the
+ * column may give one value of the key; `other` gives that of its label.
  */
 #include "postgres.h"
 
@@ -15,7 +15,7 @@
 
 #include "domain.h"
 
-/* What a value of the column, or a constant, makes of the key. */
+/* The key for a value of the column, or a constant. */
 typedef struct image_value
 {
 	Datum		value;
@@ -40,7 +40,7 @@ compare_images(const void *a, const void *b, void *arg)
 										   ((const image_value *) b)->value));
 }
 
-/* Move those that are kept and not NULL to the front; how many are there? */
+/* Move those that are kept and not NULL to the front; returns their number. */
 static int64
 gather(image_value *images, int64 n, bool *null)
 {
@@ -64,7 +64,7 @@ gather(image_value *images, int64 n, bool *null)
 }
 
 /*
- * A domain of the distinct values; `map`, if there is one, receives the place
+ * A domain of the distinct values.  `map`, unless NULL, gets the key's place
  * for each place of the column.
  */
 static dp_domain *
@@ -134,8 +134,8 @@ keep_places(const dp_domain *from, const bool *keep)
 
 /*
  * dp_places_keep_reached
- *	  Of the values of a key that is computed from one column those that it can
- *	  have where the conditions hold, as far as breakpoints tell; else all.
+ *	  Keep those values of a key computed from one column that it can have
+ *	  under the conditions, if breakpoints decide this; otherwise all.
  */
 dp_domain *
 dp_places_keep_reached(const dp_key *key, dp_domain *domain)
@@ -181,15 +181,15 @@ raise_too_much(int64 values)
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 			 errmsg("group key is computed from too many public values"),
 			 values == 0 ?
-			 errdetail("There is too much time between the bounds of its "
-					   "column for the fields that it looks at.") :
+			 errdetail("The bounds of its column are too far apart for the "
+					   "fields of time that it uses.") :
 			 errdetail("Its column has " INT64_FORMAT " of them; at most %d "
-					   "are looked at.", values, DP_DECIDED_MAX),
+					   "are evaluated.", values, DP_DECIDED_MAX),
 			 errhint("Narrow the column in WHERE, or ask the data owner for "
 					 "narrower bounds.")));
 }
 
-/* `other` is kept: which values it stands for is not known. */
+/* `other` is kept, because the values that it stands for are unknown. */
 static void
 fill_images(const dp_key *key, const dp_domain *base, image_value *images)
 {

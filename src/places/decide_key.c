@@ -1,21 +1,20 @@
 /*
  * decide_key.c
- *	  Which public values of a group key its conditions leave.
+ *	  Decide which public values of a group key its conditions leave.
  *
- * The rows of every group fulfil the conditions of WHERE, so a value of which
- * a condition is false or NULL has no rows and is left out.  What is decided
- * follows from the query, parameters, settings and declarations; a value that
- * is not decided stays, so no row that WHERE keeps is lost:
+ * All rows satisfy the conditions of WHERE, so a value for which a condition
+ * is false or NULL has no rows and is omitted.  Decisions follow from the
+ * query, parameters, settings and declarations.  Undecided values stay, so no
+ * row that WHERE keeps is lost:
  *
- *	- the key is a column: its conditions are asked of every value;
- *	- it is a field of a date or timestamp: of every cell (time_cells.c), also
+  * - the key is a column: its conditions are evaluated for every value;
+  * - it is a field of a date or timestamp: for every cell (time_cells.c), also
  *	  beyond the declared bounds as far as one bucket reaches, since rows
  *	  there are counted in the first or last bucket;
- *	- anything else: those that speak of the key itself are asked of its
+  * - otherwise: those that mention the key itself are evaluated for its
  *	  values.
  *
- * `other` stands for values that nobody declared: it stays, unless only NULL
- * is left.
+ * `other` stands for undeclared values: it stays unless only NULL is left.
  */
 #include "postgres.h"
 
@@ -48,7 +47,7 @@ about_value(const dp_key *key)
 	return found;
 }
 
-/* Is a condition without any column, such as WHERE false, not true? */
+/* Is a condition without columns, such as WHERE false, not true? */
 static bool
 excludes_all(const dp_key *key)
 {
@@ -66,7 +65,7 @@ excludes_all(const dp_key *key)
 	return !holds;
 }
 
-/* Does a condition leave nothing but NULL, so that `other` has no rows? */
+/* Does a condition leave only NULL, so that `other` has no rows? */
 static bool
 leaves_null_only(List *conditions)
 {
@@ -95,7 +94,7 @@ is_kept(dp_conditions *asked, const dp_domain *from, int64 place)
 	return dp_places_conditions_hold(asked, value, isnull, value, isnull);
 }
 
-/* Do all kept values of a dense domain lie side by side? */
+/* If all kept values of a dense domain are contiguous, make a dense domain. */
 static bool
 keep_dense(dp_domain *kept, const dp_domain *from, const bool *keep)
 {
@@ -177,7 +176,7 @@ decide_range(const dp_key *key)
 	return decide_values(key, domain, key->conditions);
 }
 
-/* The column with the conditions that speak of it alone. */
+/* The column's values, by the conditions that mention only the column. */
 static dp_domain *
 decide_column(const dp_key *key)
 {

@@ -1,11 +1,11 @@
 /*
  * decide_list.c
- *	  Public values that the query names itself: key = constant, key IN (...),
- *	  key = ANY (array), and these joined by OR.
+ *	  Public values named by the query: key = constant, key IN (...), key = ANY
+ *	  (array), and these joined by OR.
  *
- * Rows with other values do not pass WHERE, so the values are all groups there
- * can be, whatever is declared.  They come in the order in which they are
- * declared, then in that of their type.
+ * Rows with other values do not pass WHERE, so these are all possible groups,
+ * whatever is declared.  Declared values come first, in their order; others
+ * follow in the order of their type.
  */
 #include "postgres.h"
 
@@ -28,8 +28,8 @@
 typedef struct naming
 {
 	const dp_key *key;
-	AttrNumber	input;			/* what the values are of */
-	bool		collecting;		/* parameters are constants by now */
+	AttrNumber	input;			/* DP_KEY_COLUMN or _VALUE, as named */
+	bool		collecting;		/* parameters have become constants */
 	List	   *found;			/* of Const * */
 } naming;
 
@@ -50,7 +50,9 @@ input_of(const naming *n, const Node *node)
 		((const Var *) node)->varattno == n->input ? (const Var *) node : NULL;
 }
 
-/* Does a value of type `from` say which one value of the key's equals it? */
+/*
+ * Does a value of type `from` equal exactly one value of type `to`, at most?
+ */
 static bool
 can_convert(Oid from, Oid to)
 {
@@ -147,7 +149,7 @@ named_by_array(naming *n, const ScalarArrayOpExpr *any)
 	return true;
 }
 
-/* Does the condition leave named values, or NULL, only? */
+/* Does the condition leave only named values, or NULL? */
 static bool
 is_named(naming *n, Node *condition)
 {
@@ -165,7 +167,7 @@ is_named(naming *n, Node *condition)
 		case T_BoolExpr:
 			break;
 		default:
-			/* folded: a comparison with NULL, or with nothing */
+			/* folded to false: a comparison with NULL or an empty array */
 			return n->collecting && IsA(condition, Const) &&
 				(((Const *) condition)->constisnull ||
 				 !DatumGetBool(((Const *) condition)->constvalue));
@@ -249,7 +251,7 @@ convert_integer(const Const *value, Oid to, Datum *out)
 	return dp_places_integer(to, *out) == number;
 }
 
-/* As a column of char(n) holds it, unless it is too long for that. */
+/* Pad to char(n), unless the value is longer. */
 static Datum
 pad(Datum value, int32 typmod)
 {
@@ -261,7 +263,7 @@ pad(Datum value, int32 typmod)
 							   BoolGetDatum(true));
 }
 
-/* The value of the key that equals a constant; false when there is none. */
+/* The value of the key that equals a constant; false if there is none. */
 static bool
 convert(const dp_key *key, const Const *value, Datum *out)
 {
@@ -308,7 +310,7 @@ remove_twice(Datum *values, int n, named_order *order)
 	return kept;
 }
 
-/* Those that are declared, as they are; they are marked as used. */
+/* Append those that are declared, and mark them as used. */
 static void
 append_declared(dp_domain *domain, const dp_key *key, const Datum *values,
 				bool *used, int n, named_order *order)
@@ -336,8 +338,8 @@ append_declared(dp_domain *domain, const dp_key *key, const Datum *values,
 
 /*
  * dp_places_decide_list
- *	  The values that the key's conditions name; none when parameters of them
- *	  are not known.
+ *	  The values that the key's conditions name; none if their parameters are
+ *	  unknown.
  */
 dp_domain *
 dp_places_decide_list(const dp_key *key)

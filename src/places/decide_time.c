@@ -1,11 +1,11 @@
 /*
  * decide_time.c
- *	  The values of a key that is a field of a date or timestamp, as far as
- *	  its conditions leave any.
+ *	  The values of a key that is a field of a date or timestamp, that its
+ *	  conditions leave.
  *
- * Key and conditions are asked at one moment of every cell (time_cells.c).  A
- * bucket stays where some cell of it fulfils the conditions; also one beyond
- * the declared bounds, since the first and last bucket hold rows from there.
+ * Key and conditions are evaluated at one time of every cell (time_cells.c).
+ * A bucket stays if the conditions hold in one of its cells, even beyond the
+ * declared bounds, since the first and last bucket hold rows from there.
  */
 #include "postgres.h"
 
@@ -19,33 +19,36 @@
 
 #include "domain.h"
 
-/* So far beyond the bounds there are days of every kind; hours; minutes. */
+/*
+ * Within so many days beyond the bounds every value of a field occurs; the
+ * second is for hours and minutes.
+ */
 #define DAYS_BEYOND 14610
 #define DAYS_BEYOND_SHORT 366
 
-/* A value of the key that some cell has. */
+/* A value of the key found in a cell. */
 typedef struct cell_value
 {
 	Datum		value;
-	bool		inside;			/* some moment within the bounds has it */
-	bool		kept;			/* and one at which the conditions hold */
+	bool		inside;			/* occurs within the bounds */
+	bool		kept;			/* occurs where the conditions hold */
 } cell_value;
 
 typedef struct cell_walk
 {
 	const dp_key *key;
 	Oid			type;			/* of the column */
-	bool		repeats;		/* values do not follow from the bounds */
+	bool		repeats;		/* values recur: bounds do not limit them */
 	dp_value_range bounds;			/* as declared */
 	dp_value_range narrowed;		/* what comparisons leave */
-	dp_value_range range;			/* that is looked at */
+	dp_value_range range;			/* to be visited */
 	int64		length;			/* of a cell */
-	List	   *conditions;		/* that are constant within one */
+	List	   *conditions;		/* constant within a cell */
 	dp_conditions *asked;
 	cell_value *found;
 	int64		nfound;
 	int64		room;
-	bool		null;			/* the key of some cell, kept */
+	bool		null;			/* NULL is among the kept values */
 	FmgrInfo   *compare;
 } cell_walk;
 
@@ -75,8 +78,9 @@ beyond_bounds(const cell_walk *w)
 }
 
 /*
- * The declared bounds and beyond, but not what comparisons exclude; except as
- * far as a bucket reaches, to see whether it lies within the bounds.
+ * The range to visit: the declared bounds and beyond, without what comparisons
+ * exclude, but extended by the length of a bucket, to see whether the bucket
+ * is within the bounds.
  */
 static void
 find_range(cell_walk *w)
@@ -96,7 +100,7 @@ find_range(cell_walk *w)
 
 /*
  * Find cells short enough for the key and for as many conditions as possible;
- * the others decide nothing.
+ * other conditions are not used.
  */
 static bool
 find_cells(cell_walk *w)
@@ -175,7 +179,7 @@ visit_moment(cell_walk *w, int64 at)
 											 false);
 }
 
-/* Where the next cell begins, or the next side of what cuts this one. */
+/* The start of the next cell, or of its next part if a bound divides it. */
 static int64
 next_moment(const cell_walk *w, int64 at)
 {
@@ -207,7 +211,7 @@ visit_cells(cell_walk *w)
 	}
 }
 
-/* The key of rows without a time. */
+/* The key for rows whose time is NULL. */
 static void
 visit_null(cell_walk *w)
 {
@@ -258,8 +262,7 @@ collect(cell_walk *w)
 /*
  * dp_places_decide_time
  *	  The domain of a DP_KEY_TRUNC or DP_KEY_EXTRACT, or a DP_KEY_IMAGE of a
- *	  timestamp; NULL when there is too much time between the bounds to look at
- *	  all of it.
+ *	  timestamp; NULL if the bounds are too far apart to visit all cells.
  */
 dp_domain *
 dp_places_decide_time(const dp_key *key)

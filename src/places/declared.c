@@ -1,6 +1,6 @@
 /*
  * declared.c
- *	  Declared texts as values, and types whose values are counted in numbers.
+ *	  Declared texts as values, and the types of which values are integers.
  */
 #include "postgres.h"
 
@@ -53,8 +53,8 @@ dp_places_time_numeric(Datum value, Oid type)
 
 /*
  * dp_places_read_declared
- *	  A declared text as a value of the type; 55000 when the type no longer
- *	  reads it, as after ALTER COLUMN TYPE.
+ *	  A declared text as a value of the type; 55000 if the type rejects it, as
+ *	  after ALTER COLUMN TYPE.
  */
 Datum
 dp_places_read_declared(const char *text, Oid type, int32 typmod)
@@ -84,7 +84,7 @@ dp_places_read_declared(const char *text, Oid type, int32 typmod)
 	return value;
 }
 
-/* dp_places_declared_integer: as a value of a dense axis's type. */
+/* dp_places_declared_integer: a declared text of a dense axis's type. */
 int64
 dp_places_declared_integer(const char *text, Oid type)
 {

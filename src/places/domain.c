@@ -1,14 +1,13 @@
 /*
  * domain.c
- *	  The public values of one group key, in the order they are answered.
+ *	  The public values of one group key, in the order of results.
  *
- * Values come from declarations, types and the query's text only.  The order
+ * Values come only from declarations, types and the query's text.  The order
  * is: declared keys as declared, everything else ascending, then the key for
- * all other values (when the owner declared one), then NULL (when the column
- * is nullable).
+ * all other values, if declared, then NULL, if the column is nullable.
  *
- * Rows are looked up in a flat form, as in an axis (lookup.c); equality is
- * bytewise for texts, as it is under deterministic collations.
+ * Rows are looked up in a flat form, as in an axis (dp_places.h); equality of
+ * texts is bytewise, as under deterministic collations.
  */
 #include "postgres.h"
 
@@ -42,8 +41,8 @@ raise_too_many(void)
 
 /*
  * dp_places_domain_append
- *	  One more known value; 54000 for more than there may be groups, or than
- *	  are looked at one by one, whichever is more.
+ *	  Append a known value; 54000 if there are more than dp_pg.max_groups and
+ *	  DP_DECIDED_MAX.
  */
 void
 dp_places_domain_append(dp_domain *domain, Datum value)
@@ -71,7 +70,7 @@ append_integer(dp_domain *domain, int64 value)
 
 /* ---- filling ---- */
 
-/* dp_places_declaration: of the key's column; 55000 when it is gone. */
+/* dp_places_declaration: of the key's column; 55000 if it is gone. */
 dp_attribute *
 dp_places_declaration(const dp_key *key)
 {
@@ -144,8 +143,8 @@ fill_enum(dp_domain *domain)
 
 /*
  * dp_places_domain_fill_dense
- *	  first .. last, however many they are; 54000 for more than can be
- *	  numbered.
+ *	  Values first .. last, any number of them; 54000 if there are more than
+ *	  2^63.
  */
 void
 dp_places_domain_fill_dense(dp_domain *domain, int64 first, int64 last)
@@ -175,7 +174,7 @@ fill_range(dp_domain *domain, const dp_key *key)
 														   type));
 }
 
-/* A declared bound as a value of the type that date_trunc or extract sees. */
+/* A declared bound in the argument type of date_trunc or extract. */
 static Datum
 time_bound(const char *text, const dp_key *key)
 {
@@ -258,8 +257,8 @@ fill_extract(dp_domain *domain, const dp_key *key)
 /* ---- lookup ---- */
 
 /*
- * Give the domain its flat form.  An enum without labels has no values, and
- * nothing is looked up.
+ * Make the flat form of the domain.  Without values, such as an enum without
+ * labels, nothing is looked up.
  */
 static void
 make_finder(dp_domain *domain)
@@ -311,7 +310,7 @@ dp_places_domain_map(const dp_domain *domain, int64 *n)
 	return domain->map;
 }
 
-/* dp_places_domain_empty: without any value, of the key's type. */
+/* dp_places_domain_empty: a domain without values, of the key's type. */
 dp_domain *
 dp_places_domain_empty(Oid type)
 {
@@ -324,7 +323,7 @@ dp_places_domain_empty(Oid type)
 	return domain;
 }
 
-/* dp_places_domain_end: after the known values and `other`. */
+/* dp_places_domain_end: set size and NULL, after known values and `other`. */
 void
 dp_places_domain_end(dp_domain *domain, bool null)
 {
@@ -338,10 +337,10 @@ dp_places_domain_end(dp_domain *domain, bool null)
 /*
  * dp_places_domain_make_any
  *	  All public values of the key, in the current context, whatever its
- *	  conditions are, and however many they are.
+ *	  conditions and their number.
  *
- * Errors: 54000 too many values to be listed or numbered, 55000 the
- * declaration is gone.
+ * Errors: 54000 too many values to list or number, 55000 the declaration is
+ * gone.
  */
 dp_domain *
 dp_places_domain_make_any(const dp_key *key)
@@ -373,7 +372,7 @@ dp_places_domain_make_any(const dp_key *key)
 			fill_extract(domain, key);
 			break;
 		case DP_KEY_UNDECLARED:
-			break;				/* one place for all that will be told */
+			break;				/* one place for all released keys */
 		case DP_KEY_LISTED:
 		case DP_KEY_CASES:
 		case DP_KEY_IMAGE:
@@ -385,7 +384,7 @@ dp_places_domain_make_any(const dp_key *key)
 	return domain;
 }
 
-/* dp_places_domain_make: the same; 54000 for more than there may be groups. */
+/* dp_places_domain_make: the same; 54000 above dp_pg.max_groups. */
 dp_domain *
 dp_places_domain_make(const dp_key *key)
 {
@@ -424,7 +423,7 @@ dp_places_domain_value(const dp_domain *domain, int64 place, bool *isnull)
 	return dp_places_value(&domain->places, domain->values, place, isnull);
 }
 
-/* Values of the key without NULL, as far as the catalog tells at once. */
+/* Number of values of the key without NULL, as far as the catalog tells. */
 static double
 estimate_known(const dp_key *key)
 {
@@ -471,7 +470,7 @@ leaves_nulls_out(const dp_key *key)
 	return declared != NULL && declared->no_nulls;
 }
 
-/* dp_places_domain_make_axis: let a column's axis hold its key's values. */
+/* dp_places_domain_make_axis: give a column's axis the values of its key. */
 void
 dp_places_domain_make_axis(const dp_key *key, dp_axis *axis)
 {

@@ -1,6 +1,7 @@
 /*
  * domain.h
- *	  Private to the places folder: public values of a group key being made.
+ *	  Private to the places folder: construction of a group key's public
+ *	  values.
  */
 #ifndef DP_PLACES_DOMAIN_H
 #define DP_PLACES_DOMAIN_H
@@ -12,14 +13,15 @@ struct dp_domain
 	int64		size;			/* all values, other and NULL included */
 	dp_places	places;			/* dense or listed */
 	Datum	   *values;			/* by place; unused when dense */
-	dp_axis_finder *finder;		/* flat form; NULL until it is asked for */
+	dp_axis_finder *finder;		/* flat form; NULL until needed */
 	Size		length;			/* of finder */
-	dp_domain  *base;			/* of the column that rows are looked up by */
-	int32	   *map;			/* by its places; NULL: by the key itself */
-	const dp_key *undecided;	/* these are all its values; or NULL */
+	dp_domain  *base;			/* of the column by which rows are looked up */
+	int32	   *map;			/* by place of `base`; NULL without base */
+	const dp_key *undecided;	/* the key of which these are all values; or
+								 * NULL */
 };
 
-/* Most values, or cells, that conditions are asked of one by one. */
+/* Most values, or cells, for which conditions are evaluated. */
 #define DP_DECIDED_MAX (1 << 20)
 
 /* ---- domain.c ---- */
@@ -31,7 +33,7 @@ extern void dp_places_domain_fill_dense(dp_domain *domain, int64 first,
 										int64 last);
 extern void dp_places_domain_end(dp_domain *domain, bool null);
 
-/* ---- condition.c: what a key's conditions say of one value ---- */
+/* ---- condition.c: evaluation of a key's conditions ---- */
 typedef struct dp_conditions dp_conditions;
 
 extern dp_conditions *dp_places_conditions_begin(const dp_key *key,
@@ -44,7 +46,7 @@ extern Datum dp_places_conditions_image(dp_conditions *conditions,
 										bool *isnull);
 extern void dp_places_conditions_end(dp_conditions *conditions);
 
-/* ---- narrow.c: what they say of an ordered column ---- */
+/* ---- narrow.c: what they leave of an ordered column ---- */
 
 /* The values from `first` to `last`, none when first > last. */
 typedef struct dp_value_range
@@ -61,7 +63,7 @@ extern bool dp_places_is_comparison(const Node *condition, Oid column_type);
 extern void dp_places_narrow(const dp_key *key, Oid column_type,
 							 dp_value_range *interval);
 
-/* ---- time_cells.c: pieces of time in which expressions do not change ---- */
+/* ---- time_cells.c: spans of time in which expressions are constant ---- */
 
 /* Cells begin at multiples of the length, in days or microseconds. */
 extern bool dp_places_cells_refine(const Node *expression, Oid column_type,

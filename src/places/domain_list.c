@@ -1,11 +1,11 @@
 /*
  * domain_list.c
- *	  Domains as nodes, which a reader is sent.
+ *	  Domains as nodes, which are sent to readers.
  *
- * What conditions leave is decided once, in the session; the reader takes the
- * values as they are, so that nothing has to be decided alike twice.  A domain
- * that nothing was taken from may be long; of it the key is sent, and a hash
- * by which the reader sees that declarations are still the same.
+ * What conditions leave is decided once, in the connection; the reader takes
+ * the values as they are, so that decisions cannot differ.  A domain without
+ * decisions may be long; instead of it the key is sent, with a hash by which
+ * the reader checks that declarations are still the same.
  */
 #include "postgres.h"
 
@@ -27,7 +27,7 @@ enum
 	LIST_OTHER,
 	LIST_NULL,
 	LIST_SIZE,
-	LIST_HASH,					/* of a domain that is made anew */
+	LIST_HASH,					/* of a domain that the reader makes */
 	LIST_NUMBERS
 };
 
@@ -80,7 +80,7 @@ is_made_anew(const dp_domain *domain)
 		domain->places.kind != DP_AXIS_DENSE;
 }
 
-/* The domain of a key that was sent; 55000 when it is not what it was. */
+/* Make the domain of a key that was sent; 55000 if it has changed. */
 static dp_domain *
 make_anew(const dp_key *key, const Datum *numbers)
 {
@@ -90,8 +90,8 @@ make_anew(const dp_key *key, const Datum *numbers)
 		hash_values(domain) != DatumGetInt64(numbers[LIST_HASH]))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("declarations of a private relation changed while it "
-						"was asked")));
+				 errmsg("declarations of a private relation changed during "
+						"the query")));
 	return domain;
 }
 

@@ -3,9 +3,9 @@
  *	  Public interface of the places folder: public values as places 0 ..
  *	  size - 1, and the place of a value.
  *
- * Functions are named by what they are about: dp_key_ (where the public
- * values of a group key come from), dp_domain_ (those values), dp_axis_ (those
- * of a column), dp_tally_ (specs to look values up by).
+ * Functions are named by their objects: dp_places_key_ (where the public
+ * values of a group key come from), _domain_ (those values), _axis_ (those of
+ * a column), _tally_ (specs for looking up values).
  *
  * Include postgres.h first.
  */
@@ -38,21 +38,21 @@ typedef enum dp_key_kind
 	DP_KEY_LISTED,				/* the key's conditions name its values */
 	DP_KEY_CASES,				/* one of constants, whatever rows hold */
 	DP_KEY_IMAGE,				/* computed from a column with public values */
-	DP_KEY_UNDECLARED			/* not public: told by threshold */
+	DP_KEY_UNDECLARED			/* not public: released by threshold */
 } dp_key_kind;
 
 /*
- * Conditions of a key are expressions over two Vars of varno 1: the value of
- * the column that the key is computed from, and of the key.  For a key that is
- * a column the first stands for both.
+ * Conditions of a key are expressions over two Vars of varno 1: the column
+ * that the key is computed from, and the key.  If the key is a column, the
+ * first stands for both.
  */
 #define DP_KEY_COLUMN 1
 #define DP_KEY_VALUE 2
 
 /*
- * Where the public values of a group key come from.  Only catalog facts and
- * the query's text; the values themselves are made when the query runs.  A
- * node, since plans carry it (block/block.c).
+ * Where the public values of a group key come from: only catalog facts and the
+ * query's text.  The values are made when the query runs.  It is a node,
+ * because plans carry it (block/block.c).
  */
 typedef struct dp_key
 {
@@ -63,22 +63,23 @@ typedef struct dp_key
 	Oid			collation;
 	Oid			relid;			/* the protected relation */
 	AttrNumber	attnum;			/* base column, or 0 */
-	Oid			base_type;		/* type handed to date_trunc or extract */
+	Oid			base_type;		/* argument type of date_trunc or extract */
 	char	   *field;			/* of date_trunc and extract, lower case */
-	bool		nullable;		/* NULL is a key too */
+	bool		nullable;		/* NULL is also a key */
 	Const	   *constant;		/* DP_KEY_CONSTANT only */
-	List	   *conditions;		/* of Node *: that the rows fulfil */
-	Node	   *values;			/* DP_KEY_LISTED: a query of the asker's that
-								 * gives them, or NULL: conditions name them */
-	Node	   *image;			/* the key over DP_KEY_COLUMN; NULL where it is
-								 * a column, or of none or several */
+	List	   *conditions;		/* of Node *: conditions that all rows
+								 * satisfy */
+	Node	   *values;			/* DP_KEY_LISTED: the asker's query that
+								 * returns them; NULL: conditions name them */
+	Node	   *image;			/* the key over DP_KEY_COLUMN; NULL if it is a
+								 * column, or uses none or several */
 	List	   *cases;			/* of Node *: DP_KEY_CASES only */
-	struct dp_key *base;		/* the column, DP_KEY_IMAGE only: rows are
-								 * looked up by it; NULL: a timestamp, and by
+	struct dp_key *base;		/* DP_KEY_IMAGE: the column, by which rows are
+								 * looked up; NULL: a timestamp, looked up by
 								 * the key */
 } dp_key;
 
-/* Which fields make keys, and their values (key_field.c). */
+/* Fields that can be keys, and their values (key_field.c). */
 extern bool dp_places_key_trunc_step(const char *field, Interval *step);
 extern bool dp_places_key_extract_range(const char *field, bool *monotone,
 										  int *first, int *last);
@@ -92,8 +93,8 @@ extern bool dp_places_is_time(Oid type);
 extern Numeric dp_places_time_numeric(Datum value, Oid type);
 
 /*
- * Digits after the point of numeric(p, s), by its typmod: eleven bits with a
- * sign, as numeric_typmod_scale of numeric.c reads them.
+ * Scale of numeric(p, s) from its typmod: eleven bits, signed, as in
+ * numeric_typmod_scale of numeric.c.
  */
 static inline int
 dp_places_typmod_digits(int32 typmod)
@@ -102,11 +103,11 @@ dp_places_typmod_digits(int32 typmod)
 }
 
 /*
- * ---- what values an expression can have (expression_interval.c,
+ * ---- values that an expression can have (expression_interval.c,
  * public_parts.c) ----
  */
 
-/* Numbers from low to high, which may be infinite; empty: only NULL. */
+/* Numbers from low to high, which may be infinite; empty: always NULL. */
 typedef struct dp_interval
 {
 	bool		empty;
@@ -125,13 +126,13 @@ typedef enum dp_axis_kind
 {
 	DP_AXIS_DENSE,
 	DP_AXIS_LISTED,
-	DP_AXIS_BINS,				/* values outside are in the first or last */
-	DP_AXIS_BUCKETS				/* values outside are nowhere */
+	DP_AXIS_BINS,				/* values outside are in the end bins */
+	DP_AXIS_BUCKETS				/* values outside have no place */
 } dp_axis_kind;
 
 /*
- * The places of a column's or a key's public values: `known` that rows are
- * looked up among, then those of all other values and of NULL.
+ * The places of the public values of a column or key: `known` ones, among
+ * which rows are looked up, then those of all other values and of NULL.
  */
 typedef struct dp_places
 {
@@ -143,7 +144,7 @@ typedef struct dp_places
 	int64		null;			/* place, or -1 */
 } dp_places;
 
-/* Places in the flat form that rows are looked up with. */
+/* Places in the flat form for looking up rows. */
 typedef struct dp_axis_finder
 {
 	dp_places	places;
@@ -153,7 +154,7 @@ typedef struct dp_axis_finder
 extern Datum dp_places_value(const dp_places *places, const Datum *values,
 							 int64 place, bool *isnull);
 
-/* Of the types that a dense axis may have, and an integer as one of them. */
+/* For types of dense axes: an integer as a value, and back. */
 extern Datum dp_places_integer_datum(Oid type, int64 value);
 
 static inline int64
@@ -174,8 +175,7 @@ dp_places_integer(Oid type, Datum value)
 }
 
 /* ---- values of undeclared keys as bytes and back (told_value.c) ---- */
-
-/* How values of a type are told. */
+/* How values of a type are written as bytes. */
 typedef struct dp_told_type
 {
 	Oid			type;			/* base type */
@@ -200,14 +200,14 @@ typedef struct dp_domain dp_domain;
 
 extern dp_domain *dp_places_domain_make(const dp_key *key);
 
-/* Does the key see its timestamp through fields of time only? */
+/* Does the key depend on its timestamp only through fields of time? */
 extern bool dp_places_key_has_cells(const dp_key *key);
 
 /* Do the key's conditions name all values that it can have (decide_list.c)? */
 extern bool dp_places_key_is_named(const dp_key *key);
 extern bool dp_places_key_can_be_named(const dp_key *key);
 
-/* What conditions that name values speak of. */
+/* The Var that conditions naming values are about. */
 static inline AttrNumber
 dp_places_named_input(const dp_key *key)
 {
@@ -216,16 +216,16 @@ dp_places_named_input(const dp_key *key)
 }
 
 /*
- * Of its values those that the key's conditions do not exclude (decide_key.c),
- * however many they are; parameters in them must have become constants.
+ * The values of the key that its conditions do not exclude (decide_key.c), any
+ * number of them; parameters must have become constants.
  */
 extern dp_domain *dp_places_domain_decide(const dp_key *key);
 
-/* As nodes, which readers are sent. */
+/* As nodes, which are sent to readers. */
 extern List *dp_places_domain_to_list(const dp_domain *domain);
 extern dp_domain *dp_places_domain_from_list(const List *list);
 extern int64 dp_places_domain_size(const dp_domain *domain);
-/* Values without other and NULL; they have the places before those two. */
+/* Number of values without other and NULL, which have the last places. */
 extern int64 dp_places_domain_known(const dp_domain *domain);
 /* The place of all undeclared values, or -1. */
 extern int64 dp_places_domain_other(const dp_domain *domain);
@@ -239,9 +239,9 @@ extern double dp_places_domain_estimate(const dp_key *key);
 /*
  * A column of a protected relation as places 0 .. size - 1: one for each
  * declared key, label of its enum, boolean, integer or date within declared
- * bounds; or `bins` equal half-open bins between the declared bounds of a
- * number, the last closed, whose value is a representative inside the bin.
- * `other` and NULL are the last places, when the column has them.
+ * bounds; or `bins` equal half-open bins between the declared bounds, the last
+ * one closed, whose values are representatives inside the bins.  `other` and
+ * NULL, if the column has them, are the last places.
  */
 typedef struct dp_axis
 {
@@ -257,9 +257,9 @@ typedef struct dp_axis
 
 extern Datum dp_places_axis_value(const dp_axis *axis, int64 place,
 								  bool *isnull);
-/* Does every row have a place on it, by what is public? */
+/* Does every row have a place, as far as is publicly known? */
 extern bool dp_places_axis_is_complete(const dp_axis *axis);
-/* Copyable, with every value spelled out, so that it outlives declarations. */
+/* A copyable form with all values as texts, which outlives declarations. */
 extern List *dp_places_axis_to_list(const dp_axis *axis);
 extern dp_axis *dp_places_axis_from_list(const List *list);
 
@@ -268,27 +268,28 @@ struct dp_axis_values
 	dp_axis_finder *finder;
 	Size		size;			/* of the finder */
 	Datum	   *values;			/* by place; unused when dense */
-	Numeric		lower;			/* DP_AXIS_BINS only; of dates and times */
+	Numeric		lower;			/* DP_AXIS_BINS only; for dates and times */
 	Numeric		upper;			/* days or microseconds */
-	bool		complete;		/* no value is nowhere, as far as is known */
+	bool		complete;		/* see dp_places_axis_is_complete */
 };
 
 /* ---- domain.c ---- */
 
 /*
- * Public values of a group key in flat form, of so many bytes; it stays with
- * the domain.  0A000 for a type without built-in equality.
+ * Public values of a group key in flat form, of *length bytes, owned by the
+ * domain. 0A000 for a type without built-in equality.
  */
 extern const dp_axis_finder *dp_places_domain_finder(dp_domain *domain,
 													 Size *length);
 
 /*
- * Where that finds places of the column that the key is computed from: the
- * key's place for each, or -1; *n of them.  NULL where places are the key's.
+ * If the flat form finds places of the column that the key is computed from:
+ * the key's place for each of these *n places, or -1.  NULL if it finds places
+ * of the key.
  */
 extern const int32 *dp_places_domain_map(const dp_domain *domain, int64 *n);
 
-/* An axis of a column, by the public values that a key of it would have. */
+/* Make an axis of a column, with the values that it would have as a key. */
 extern void dp_places_domain_make_axis(const dp_key *key, dp_axis *axis);
 
 /* ---- axis.c ---- */
@@ -318,8 +319,8 @@ extern void dp_places_axis_make_declared_bins(dp_axis *axis, Oid relid,
 /*
  * ---- specs: flat constants of inner queries (tally*.c) ----
  *
- * Values are looked up among intervals or candidates.  Only the release makes
- * a spec; its type's input function refuses.
+ * Values are looked up among intervals or candidates.  Only a release makes
+ * specs; the type's input function raises an error.
  */
 
 /* ---- tally.c ---- */
@@ -337,19 +338,16 @@ extern void dp_places_tally_bucket_limits(const void *spec, int64 bucket,
 
 extern bool dp_places_tally_can_read(Oid type);
 
-/*
- * NULL when two of the n values are equal, and then *twice is the place of
- * one of them.
- */
+/* NULL if two of the n values are equal; *twice is then the place of one. */
 extern Const *dp_places_tally_value_spec(Oid type, const Datum *values,
 										 int64 n, int64 *twice);
 
 /*
  * ---- from a value to its place ----
  *
- * Or -1: nowhere.  Group keys, axes and tables of counts look rows up here.
- * Equality is that of value_bytes.c, intervals are those of tally_bucket.c;
- * nothing fails.
+ * The place, or -1: none.  Group keys, axes and tables of counts look up rows
+ * here.  Equality is that of value_bytes.c, intervals are those of
+ * tally_bucket.c.  Never fails.
  */
 static pg_attribute_always_inline int64
 dp_places_axis_find_flat(const dp_axis_finder *finder, Datum value,

@@ -23,7 +23,8 @@ typedef enum dp_read_way
 	DP_READ_BYTE,				/* boolean, "char" */
 	DP_READ_FLOAT4,
 	DP_READ_FLOAT8,
-	DP_READ_TEXT,				/* a varlena by its bytes; first of bytes */
+	DP_READ_TEXT,				/* bytes of a varlena; the first that gives
+								 * bytes */
 	DP_READ_BLANKED,			/* the same without trailing blanks */
 	DP_READ_NAME,
 	DP_READ_UUID,
@@ -39,17 +40,17 @@ typedef struct dp_value_bytes
 {
 	const char *bytes;
 	int64		length;
-	void	   *copy;			/* NULL: bytes are the value's or in room */
+	void	   *copy;			/* to be freed; NULL: none */
 	char		room[16];
 } dp_value_bytes;
 
 extern dp_read_way dp_places_read_way(Oid type);
 
-/* dp_places_read_bytes, of what is no plain text. */
+/* dp_places_read_bytes for values other than plain texts. */
 extern void dp_places_fetch_bytes(dp_read_way way, Datum value,
 								  dp_value_bytes *out);
 
-/* Bits that are equal exactly for floats that are equal in PostgreSQL. */
+/* Bits that are equal if and only if PostgreSQL considers the floats equal. */
 static inline int64
 dp_places_float_bits(float8 x)
 {
@@ -67,7 +68,7 @@ dp_places_float_bits(float8 x)
 	return u.bits;
 }
 
-/* False: a value of this way is bytes. */
+/* False if this way gives bytes instead. */
 static inline bool
 dp_places_read_integer(dp_read_way way, Datum value, int64 *out)
 {
@@ -96,7 +97,7 @@ dp_places_read_integer(dp_read_way way, Datum value, int64 *out)
 	}
 }
 
-/* Must a text be fetched or unpacked before its bytes can be read? */
+/* Must a varlena be detoasted before its bytes can be read? */
 static inline bool
 dp_places_is_packed(Datum value)
 {
@@ -107,8 +108,8 @@ dp_places_is_packed(Datum value)
 }
 
 /*
- * Values of a way that are no integers; copy may be freed when the bytes are
- * not used any more.
+ * Values of a way that gives bytes.  `copy` can be freed when the bytes are no
+ * longer needed.
  */
 static inline void
 dp_places_read_bytes(dp_read_way way, Datum value, dp_value_bytes *out)

@@ -1,7 +1,7 @@
 /*
  * dp_value_spec.h
- *	  Candidates in the flat form that rows are looked up with (tally_value.c):
- *	  what is done for every row.
+ *	  Candidates in the flat form for looking up rows (tally_value.c): the part
+ *	  that is done for every row.
  *
  * Include postgres.h first.
  */
@@ -14,13 +14,14 @@ typedef struct dp_value_spec
 {
 	int32		vl_len_;
 	int32		reading;		/* dp_read_way */
-	int32		direct;			/* slots[value - first] */
+	int32		direct;			/* use slots[value - first] */
 	int64		n;
 	int64		first;
 	uint64		nslots;			/* a power of two unless direct */
-	int64		longest;		/* bytes of a candidate; texts only */
-	int64		keys;			/* offset of n int64: values, or offsets of
-								 * entries */
+	int64		longest;		/* length of the longest candidate; texts
+								 * only */
+	int64		keys;			/* offset of n int64: values, or entries'
+								 * offsets */
 	int32		slots[FLEXIBLE_ARRAY_MEMBER];
 } dp_value_spec;
 
@@ -37,7 +38,7 @@ dp_places_keys(const dp_value_spec *spec)
 	return (const int64 *) ((const char *) spec + spec->keys);
 }
 
-/* A place, or -1; *slot is the slot it ended at. */
+/* A place, or -1; *slot is the last slot examined. */
 static inline int64
 dp_places_find_integer(const dp_value_spec *spec, int64 x, uint64 *slot)
 {
@@ -58,11 +59,11 @@ dp_places_find_integer(const dp_value_spec *spec, int64 x, uint64 *slot)
 	}
 }
 
-/* A value that is no integer. */
+/* The same for values that are bytes. */
 extern int64 dp_places_tally_find_bytes(const dp_value_spec *spec,
 										Datum value);
 
-/* The place of the candidate of a spec that a value equals, or -1. */
+/* The place of the candidate that equals a value, or -1. */
 static inline int64
 dp_places_tally_find_value(const void *candidates, Datum value)
 {

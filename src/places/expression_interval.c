@@ -1,13 +1,13 @@
 /*
  * expression_interval.c
- *	  The interval in which an expression's values lie, by what is declared of
- *	  the columns and by the query's own constants.
+ *	  The interval of an expression's values, by declarations of columns and by
+ *	  the query's constants.
  *
- * Where an aggregate has no bounds, these are its bounds: of dp_sum(1), of
- * CASE WHEN .. THEN 1 ELSE 0 END, of a * b.  The expression is over the
- * columns of the protected relation; what is free of columns in it has been
- * evaluated (public_parts.c).  Values are numbers, days and microseconds; a
- * value that a declaration excludes is clamped like any other.
+ * It gives the bounds of an aggregate that has none: of dp_sum(1), of CASE
+ * WHEN .. THEN 1 ELSE 0 END, of a * b.  The expression is over columns of the
+ * protected relation; parts without columns have been evaluated
+ * (public_parts.c).  Values are numbers, days and microseconds; a value
+ * outside of declared bounds is clamped like any other.
  */
 #include "postgres.h"
 
@@ -34,7 +34,10 @@ static dp_interval find(Node *node, const interval_walk *walk);
 
 /* ---- leaves ---- */
 
-/* Whole days and less than one more, in one direction, as differences are. */
+/*
+ * Has the interval the form of a difference of timestamps: whole days and less
+ * than one more, with the same sign?
+ */
 static bool
 is_difference(const Interval *span)
 {
@@ -87,7 +90,9 @@ find_constant(const Const *constant)
 	return dp_places_interval_everything();
 }
 
-/* Values that the type does not have are NULL, floats are rounded. */
+/*
+ * Convert to a type: values out of its range become NULL, floats are rounded.
+ */
 static dp_interval
 as_type(dp_interval a, Oid type)
 {
@@ -125,7 +130,7 @@ find_column(const Var *var, const interval_walk *walk)
 
 	if (declared == NULL || declared->lower == NULL)
 		return dp_places_interval_everything();
-	/* the float nearest to a declared end may be beyond it */
+	/* the nearest float may be beyond a declared bound */
 	return as_type(dp_places_interval_hull(
 					   dp_places_interval_point(read_bound(declared->lower,
 														   type)),
@@ -147,7 +152,7 @@ public_value(Node *node, const interval_walk *walk)
 
 /* ---- calls ---- */
 
-/* The integer that an argument is, or false. */
+/* The value of a constant integer argument; false if it is none. */
 static bool
 constant_integer(Node *node, const interval_walk *walk, int *value)
 {
@@ -185,7 +190,7 @@ to_scale(List *args, dp_interval a, const interval_walk *walk)
 									 dp_places_typmod_digits(typmod));
 }
 
-/* A bit that only one of them has is not in the result. */
+/* Bitwise AND: at most the smaller of two natural numbers. */
 static dp_interval
 and_bits(dp_interval a, dp_interval b)
 {
@@ -225,13 +230,13 @@ fifteen_digits(PG_FUNCTION_ARGS)
 	return DirectFunctionCall1(float8_numeric, x);
 }
 
-/* What float as numeric makes of the ends, or the ends. */
+/* Include the ends as rounded by casts from float to numeric. */
 static dp_interval
 cut_digits(dp_interval a, Oid from)
 {
 	if (from == FLOAT4OID)
 	{
-		/* six digits of seven */
+		/* six of seven digits are kept */
 		if (!dp_places_interval_is_bounded(a))
 			return a;
 		return dp_places_interval_multiply(
@@ -253,7 +258,7 @@ root_of(Numeric x)
 	return dp_places_interval_of_double(sqrt(DatumGetFloat8(y)));
 }
 
-/* Negative numbers have none; a root rounded to the nearest never falls. */
+/* Negative numbers have no root; a correctly rounded root is monotone. */
 static dp_interval
 find_root(dp_interval a)
 {
@@ -415,8 +420,8 @@ find_case(const CaseExpr *expression, const interval_walk *walk)
 }
 
 /*
- * GREATEST leaves NULLs out, so only a constant keeps the result from below;
- * without one the least of all ends does.
+ * GREATEST ignores NULLs, so only a constant bounds the result from below;
+ * without one, the least of all lower ends does.
  */
 static dp_interval
 find_greatest(List *args, bool negated, const interval_walk *walk)
@@ -452,7 +457,7 @@ find_extreme(const MinMaxExpr *expression, const interval_walk *walk)
 												   walk));
 }
 
-/* NULLIF(x, end of x's interval), of integers, leaves that end out. */
+/* NULLIF(x, end of x's interval) excludes that end, for integers. */
 static dp_interval
 find_nullif(const NullIfExpr *expression, const interval_walk *walk)
 {
@@ -512,10 +517,9 @@ find(Node *node, const interval_walk *walk)
 
 /*
  * dp_places_find_interval
- *	  The interval of an expression that dp_places_cut_public left, over the
- *	  columns of relations, whose OIDs by varno are `relids`; publics: values
- *	  of what was cut, as Consts.  False where an end is not known, or it is
- *	  always NULL.
+ *	  The interval of an expression from dp_places_cut_public.  `relids` are
+ *	  the OIDs of relations by varno; `publics`, the values of its parameters,
+ *	  as Consts.  False if an end is unknown, or the expression is always NULL.
  */
 bool
 dp_places_find_interval(Node *expression, const List *relids,

@@ -1,10 +1,10 @@
 /*
  * extract_interval.c
- *	  The numbers that extract and date_part can give.
+ *	  The numbers that extract and date_part can return.
  *
  * Dates count days since 2000, timestamps and intervals microseconds;
- * intervals here are differences of timestamps, which hold whole days and less
- * than one more, and no month.
+ * intervals here are differences of timestamps: days and less than one more,
+ * without months.
  */
 #include "postgres.h"
 
@@ -17,11 +17,11 @@
 
 #include "interval.h"
 
-/* From the epoch of Unix to that of PostgreSQL. */
+/* From the Unix epoch to PostgreSQL's. */
 #define EPOCH_SECONDS \
 	((POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * INT64CONST(86400))
 
-/* Fields of a timestamp or time of day that are no integers, or no keys. */
+/* Fields of a timestamp or time of day that are not integers or not keys. */
 static const struct
 {
 	const char *field;
@@ -78,7 +78,7 @@ epoch(Oid type, dp_interval a)
 														  EPOCH_SECONDS));
 }
 
-/* Of an end within what timestamps can be; false: not known. */
+/* The field of an end; false if it is unknown or not a valid timestamp. */
 static bool
 field_of_end(const char *field, Oid type, Numeric end, Numeric *value)
 {
@@ -100,7 +100,9 @@ field_of_end(const char *field, Oid type, Numeric end, Numeric *value)
 	return true;
 }
 
-/* Years and the like, which never fall; local time is within a day of UTC. */
+/*
+ * Fields that are monotone, such as years; local time is within a day of UTC.
+ */
 static dp_interval
 rising(const char *field, Oid type, dp_interval a)
 {
@@ -148,8 +150,8 @@ of_span(const char *field, dp_interval a)
 
 /*
  * dp_places_interval_extract
- *	  extract(field from x) for x of the type and in the interval; everything
- *	  for fields that are not known to be bounded.
+ *	  extract(field from x) for x of the type and in the interval; everything,
+ *	  if the field is not known to be bounded.
  */
 dp_interval
 dp_places_interval_extract(const Const *field, Oid type, dp_interval a)

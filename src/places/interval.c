@@ -2,10 +2,10 @@
  * interval.c
  *	  Arithmetic on intervals of numbers, rounded outwards.
  *
- * Ends are numeric, exact except where a quotient or a long number is cut,
- * which is done outwards; an end that is not known is infinite.  Only public
- * numbers come here, and whatever the interval is, rows are clamped to it: a
- * wrong one would cost accuracy and never privacy (doc/theory.md T90).
+ * Ends are numeric, and exact except that quotients and long numbers are
+ * rounded outwards; an unknown end is infinite.  All numbers here are public,
+ * and rows are clamped to the interval: a wrong one would cost accuracy, never
+ * privacy (doc/theory.md T90).
  */
 #include "postgres.h"
 
@@ -16,7 +16,7 @@
 
 #include "interval.h"
 
-/* Ends beyond 10^400 are infinite, digits beyond 10^-400 are cut. */
+/* Ends beyond 10^400 are infinite; digits beyond 10^-400 are rounded. */
 #define END_DIGITS 400
 /* numeric's quotients have at least 16 significant digits */
 #define QUOTIENT_STEP "1e-15"
@@ -39,7 +39,7 @@ sign(Numeric x)
 	return dp_numeric_compare(x, int64_to_numeric(0));
 }
 
-/* The end as it is kept: NaN and what is too large are not known. */
+/* Normalize an end: NaN and numbers that are too large become unknown. */
 static Numeric
 tidy(Numeric x, bool up)
 {
@@ -88,7 +88,7 @@ greatest(Numeric a, Numeric b)
 	return dp_numeric_compare(a, b) >= 0 ? a : b;
 }
 
-/* dp_places_interval_nothing: of an expression that is always NULL. */
+/* dp_places_interval_nothing: for an expression that is always NULL. */
 dp_interval
 dp_places_interval_nothing(void)
 {
@@ -104,7 +104,9 @@ dp_places_interval_everything(void)
 	return make(infinity(false), infinity(true));
 }
 
-/* dp_places_interval_point: one number; NaN, which is skipped, is nothing. */
+/*
+ * dp_places_interval_point: one number; nothing for NaN, which does not count.
+ */
 dp_interval
 dp_places_interval_point(Numeric x)
 {
@@ -125,7 +127,7 @@ dp_places_interval_is_bounded(dp_interval a)
 	return !a.empty && !numeric_is_inf(a.low) && !numeric_is_inf(a.high);
 }
 
-/* dp_places_interval_hull: the least interval that holds both. */
+/* dp_places_interval_hull: the smallest interval that contains both. */
 dp_interval
 dp_places_interval_hull(dp_interval a, dp_interval b)
 {
@@ -154,7 +156,7 @@ dp_places_interval_negate(dp_interval a)
 				dp_numeric_call1(numeric_uminus, a.low));
 }
 
-/* 0 times a number that is not known is 0. */
+/* 0 times an unknown end is 0. */
 static Numeric
 product(Numeric a, Numeric b)
 {
@@ -187,7 +189,7 @@ dp_places_interval_multiply(dp_interval a, dp_interval b)
 	return make(low, high);
 }
 
-/* a / b, b not 0, rounded up or down; 0 where b is not known. */
+/* a / b, b not 0, rounded up or down; 0 if b is unknown. */
 static Numeric
 quotient(Numeric a, Numeric b, bool up)
 {
@@ -208,7 +210,7 @@ quotient(Numeric a, Numeric b, bool up)
 
 /*
  * dp_places_interval_divide
- *	  Everything where the divisor can be 0.
+ *	  a / b; everything if the divisor can be 0.
  */
 dp_interval
 dp_places_interval_divide(dp_interval a, dp_interval b)
@@ -236,7 +238,8 @@ dp_places_interval_divide(dp_interval a, dp_interval b)
 
 /*
  * dp_places_interval_remainder
- *	  It has the dividend's sign, is not larger, and smaller than the divisor.
+ *	  a mod b: it has the dividend's sign, and is no larger than it and smaller
+ *	  than the divisor.
  */
 dp_interval
 dp_places_interval_remainder(dp_interval a, dp_interval b, bool integers)
@@ -271,7 +274,7 @@ dp_places_interval_absolute(dp_interval a)
 
 /*
  * dp_places_interval_greatest
- *	  GREATEST(a, b); `both`: neither is NULL, which GREATEST leaves out.
+ *	  GREATEST(a, b); `both`: neither can be NULL, which GREATEST ignores.
  */
 dp_interval
 dp_places_interval_greatest(dp_interval a, dp_interval b, bool both)
@@ -282,7 +285,7 @@ dp_places_interval_greatest(dp_interval a, dp_interval b, bool both)
 				greatest(a.high, b.high));
 }
 
-/* dp_places_interval_map: a function that never falls, of numeric. */
+/* dp_places_interval_map: apply a nondecreasing function of numeric. */
 dp_interval
 dp_places_interval_map(dp_interval a, PGFunction monotone)
 {
@@ -311,8 +314,8 @@ dp_places_interval_map_to(dp_interval a, PGFunction monotone, int digits)
 
 /*
  * dp_places_interval_nearest
- *	  The nearest integer; a half goes either way, as floats and numeric round
- *	  it differently.
+ *	  The nearest integer; halves may go either way, since floats and numeric
+ *	  round them differently.
  */
 dp_interval
 dp_places_interval_nearest(dp_interval a)
@@ -328,7 +331,7 @@ dp_places_interval_nearest(dp_interval a)
 												  half)));
 }
 
-/* dp_places_interval_widen: so much further on both sides. */
+/* dp_places_interval_widen: extend both sides. */
 dp_interval
 dp_places_interval_widen(dp_interval a, int64 by)
 {
@@ -337,7 +340,7 @@ dp_places_interval_widen(dp_interval a, int64 by)
 
 /*
  * dp_places_interval_clip
- *	  What lies in [low, high] of an interval that is known; beyond, the
+ *	  The part of a bounded interval that is in [low, high]; beyond, the
  *	  expression is NULL.
  */
 dp_interval
@@ -354,7 +357,7 @@ dp_places_interval_clip(dp_interval a, int64 low, int64 high)
 	return make(greatest(a.low, first), least(a.high, last));
 }
 
-/* The number that a double is. */
+/* The exact value of a double. */
 static Numeric
 exact_double(double x)
 {
@@ -366,7 +369,7 @@ exact_double(double x)
 							dp_bridge_power_of_two(exponent - 53));
 }
 
-/* x or the nearest float, whichever is further out. */
+/* x or the nearest float, whichever is farther out. */
 static Numeric
 float_end(Numeric x, bool single, bool up)
 {
@@ -380,7 +383,9 @@ float_end(Numeric x, bool single, bool up)
 	{
 		float		next = (float) nearest;
 
-		/* rounded twice: one further, where that is not far enough */
+		/*
+		 * it was rounded twice: take the next one if it is on the wrong side
+		 */
 		if (!isinf(next) &&
 			dp_numeric_compare(exact_double(next), x) == (up ? -1 : 1))
 			next = nextafterf(next, up ? INFINITY : -INFINITY);
@@ -394,8 +399,8 @@ float_end(Numeric x, bool single, bool up)
 
 /*
  * dp_places_interval_float
- *	  Numbers of the interval rounded to the nearest double precision or real;
- *	  rounding never falls, so what it makes of the ends bounds it.
+ *	  Numbers of the interval rounded to double precision or real; rounding is
+ *	  monotone, so the rounded ends are bounds.
  */
 dp_interval
 dp_places_interval_float(dp_interval a, bool single)
@@ -406,7 +411,7 @@ dp_places_interval_float(dp_interval a, bool single)
 				float_end(a.high, single, true));
 }
 
-/* dp_places_interval_of_double: the number it is; NaN is nothing. */
+/* dp_places_interval_of_double: its exact value; nothing for NaN. */
 dp_interval
 dp_places_interval_of_double(double x)
 {

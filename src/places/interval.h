@@ -2,8 +2,8 @@
  * interval.h
  *	  Private to the places folder: arithmetic on intervals of numbers.
  *
- * Every function gives an interval that holds all results of the operation
- * on numbers of its arguments, rounded outwards.
+ * Every function returns an interval that contains all results of the
+ * operation on numbers of its arguments.
  */
 #ifndef DP_PLACES_INTERVAL_H
 #define DP_PLACES_INTERVAL_H
@@ -39,10 +39,10 @@ extern dp_interval dp_places_interval_of_double(double x);
 
 /* ---- interval_rules.c ---- */
 
-/* What a function makes of the intervals of its arguments. */
+/* How a function maps the intervals of its arguments. */
 typedef enum dp_interval_rule
 {
-	RULE_SAME,					/* of its first argument */
+	RULE_SAME,					/* as its first argument */
 	RULE_ADD,
 	RULE_SUBTRACT,
 	RULE_MULTIPLY,
@@ -53,19 +53,19 @@ typedef enum dp_interval_rule
 	RULE_NEAREST,				/* integer */
 	RULE_ROUND,					/* to a number of digits */
 	RULE_CUT,					/* the same, towards 0 */
-	RULE_SCALE,					/* to those of a typmod */
+	RULE_SCALE,					/* to the scale of a typmod */
 	RULE_FLOOR,
 	RULE_CEILING,
 	RULE_SIGN,
 	RULE_ROOT,
 	RULE_GREATER,
 	RULE_SMALLER,
-	RULE_AND,					/* of bits */
+	RULE_AND,					/* bitwise */
 	RULE_BUCKET,
-	RULE_DIGITS,				/* float as numeric: 15 digits */
-	RULE_MIDNIGHT,				/* date as timestamp */
-	RULE_DAY,					/* timestamp as date */
-	RULE_ZONE,					/* timestamp in another zone */
+	RULE_DIGITS,				/* float to numeric: 15 digits */
+	RULE_MIDNIGHT,				/* date to timestamp */
+	RULE_DAY,					/* timestamp to date */
+	RULE_ZONE,					/* timestamp to another zone */
 	RULE_EXTRACT
 } dp_interval_rule;
 

@@ -1,9 +1,9 @@
 /*
  * interval_rules.c
- *	  What functions make of the intervals of their arguments, as data.
+ *	  How functions map the intervals of their arguments, as data.
  *
- * A function that is not listed gives no interval.  Casts that may leave the
- * range of a type, and operations that may, give NULL there.
+ * Functions that are not listed have no interval.  Casts and operations whose
+ * results are out of a type's range return NULL.
  */
 #include "postgres.h"
 
@@ -116,7 +116,7 @@ static const struct
 	{F_EXTRACT_TEXT_INTERVAL, RULE_EXTRACT}
 };
 
-/* dp_places_interval_rule: false when the function has none. */
+/* dp_places_interval_rule: false if the function has none. */
 bool
 dp_places_interval_rule(Oid function, dp_interval_rule *rule)
 {

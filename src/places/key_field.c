@@ -2,8 +2,8 @@
  * key_field.c
  *	  The fields of date_trunc and extract whose values can be enumerated.
  *
- * A field that is not listed makes no group key: seconds and finer extract
- * to fractions, "epoch" and "julian" to as many values as there are rows.
+ * Fields that are not listed cannot be group keys: extracted seconds and finer
+ * fields have fractions, "epoch" and "julian" as many values as rows.
  */
 #include "postgres.h"
 
@@ -57,8 +57,8 @@ static const struct
 
 /*
  * dp_places_key_trunc_step
- *	  The interval between neighbouring values of date_trunc(field, ...);
- *	  false when the field makes no key.
+ *	  The interval between neighbouring values of date_trunc(field, ...); false
+ *	  if the field cannot be a key.
  */
 bool
 dp_places_key_trunc_step(const char *field, Interval *step)
@@ -78,9 +78,9 @@ dp_places_key_trunc_step(const char *field, Interval *step)
 
 /*
  * dp_places_key_extract_range
- *	  The values of extract(field from ...): *first .. *last when they repeat,
- *	  or *monotone when they follow from the bounds; false when the field
- *	  makes no key.
+ *	  The values of extract(field from ...): *first .. *last if they recur, or
+ *	  *monotone if they follow from the bounds; false if the field cannot be a
+ *	  key.
  */
 bool
 dp_places_key_extract_range(const char *field, bool *monotone, int *first,

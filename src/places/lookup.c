@@ -1,7 +1,7 @@
 /*
  * lookup.c
- *	  From a place among public values back to its value; dp_places.h has the
- *	  way there, which every row takes.
+ *	  From a place among public values to its value.  The opposite, which is
+ *	  done for every row, is in dp_places.h.
  */
 #include "postgres.h"
 
@@ -30,7 +30,7 @@ dp_places_integer_datum(Oid type, int64 value)
 
 /*
  * dp_places_value
- *	  The value at a place; `values` by place, unused where places are dense.
+ *	  The value at a place; `values` are by place, unused if places are dense.
  */
 Datum
 dp_places_value(const dp_places *places, const Datum *values, int64 place,

@@ -1,15 +1,15 @@
 /*
  * narrow.c
- *	  Which values of an ordered column the comparisons in a key's conditions
+ *	  The range of an ordered column that comparisons in a key's conditions
  *	  leave.
  *
  * "column op constant", for an operator of the type's default order, is
- * monotone in the column, so where it begins to hold is found by asking it: by
- * bisection over the integers that dates and times are.  So a comparison of a
- * date with a timestamp with time zone means what it means for a row.  That of
- * a timestamp with one is not monotone: local times that a change of the
- * clock skips are those of an hour later.  Whatever is not such a comparison
- * narrows nothing.
+ * monotone in the column, so the value from which it holds is found by
+ * evaluating it, by bisection over the integers that represent dates and
+ * times.  So a comparison of a date with a timestamp with time zone means the
+ * same as for a row.  A comparison of a timestamp with one is not monotone,
+ * since local times that a clock change skips equal those an hour later.
+ * Other conditions are ignored.
  */
 #include "postgres.h"
 
@@ -46,7 +46,7 @@ dp_places_ordered(Oid type, Datum value)
 		dp_places_integer(type, value);
 }
 
-/* dp_places_ordered_datum: and back. */
+/* dp_places_ordered_datum: the opposite. */
 Datum
 dp_places_ordered_datum(Oid type, int64 value)
 {
@@ -63,8 +63,8 @@ holds_at(dp_conditions *asked, Oid type, int64 at)
 }
 
 /*
- * How many values at the beginning of the interval there are before the
- * comparison is `wanted`, as it is for all later ones.
+ * Number of values at the beginning of the interval for which the comparison
+ * is not `wanted`; for all later ones it is.
  */
 static uint64
 bisect(const narrowing *n, const OpExpr *comparison, bool wanted)
@@ -99,7 +99,7 @@ make_empty(dp_value_range *interval)
 	interval->last = 0;
 }
 
-/* Cut the interval by a comparison of the given strategy. */
+/* Narrow the interval by a comparison of the given strategy. */
 static void
 cut(const narrowing *n, const OpExpr *comparison, int strategy)
 {
@@ -123,7 +123,7 @@ cut(const narrowing *n, const OpExpr *comparison, int strategy)
 		interval->last = (int64) ((uint64) interval->first + before - 1);
 }
 
-/* The same operands compared by another operator of the order. */
+/* The same with another operator of the order for the same operands. */
 static void
 cut_by(const narrowing *n, const OpExpr *comparison, int strategy)
 {
@@ -149,7 +149,7 @@ is_column(const Node *node)
 		((const Var *) node)->varattno == DP_KEY_COLUMN;
 }
 
-/* Is comparing a column of the type with the constant monotone? */
+/* Is a comparison of a column of the type with the constant monotone? */
 static bool
 is_monotone(Oid column_type, const Const *constant)
 {
@@ -213,7 +213,7 @@ dp_places_declared_interval(const dp_key *key, Oid column_type)
 	return interval;
 }
 
-/* dp_places_is_comparison: does dp_places_narrow cut by the condition? */
+/* dp_places_is_comparison: does dp_places_narrow use the condition? */
 bool
 dp_places_is_comparison(const Node *condition, Oid column_type)
 {
@@ -237,7 +237,7 @@ dp_places_is_comparison(const Node *condition, Oid column_type)
 
 /*
  * dp_places_narrow
- *	  Take from both ends of the interval what the key's conditions exclude.
+ *	  Remove from both ends of the interval what the key's conditions exclude.
  *
  * Requires: an integer, a date or a timestamp column; first <= last.
  */

@@ -1,10 +1,9 @@
 /*
  * public_parts.c
- *	  What in an expression over private rows is free of columns.
+ *	  Parts of an expression over private rows that do not use columns.
  *
- * It is evaluated once, in its total version, when parameters are known; so
- * bounds can follow from $1, from now() and from a cast that depends on a
- * setting.
+ * They are evaluated once, in their total versions, when parameters are known,
+ * so that bounds can follow from $1, now() or casts that depend on settings.
  */
 #include "postgres.h"
 
@@ -109,10 +108,10 @@ cut_mutator(Node *node, void *context)
 
 /*
  * dp_places_cut_public
- *	  Copy of an expression of which only what its values follow from is left:
- *	  no conditions, and numbered parameters of kind PARAM_EXEC where
- *	  something is free of columns, which is added to *publics.
- *	  Precondition: dp_rules_check allows it.
+ *	  Copy of an expression with only what determines its range: without
+ *	  conditions, and with parts that use no columns replaced by numbered
+ *	  parameters of kind PARAM_EXEC and added to *publics.  Precondition:
+ *	  dp_rules_check allows it.
  */
 Node *
 dp_places_cut_public(Node *expression, List **publics)

@@ -1,7 +1,7 @@
 /*
  * tally.c
- *	  Constants of inner queries that say how rows are looked up or counted;
- *	  only the release makes them.
+ *	  Constants of inner queries that tell how rows are looked up or counted;
+ *	  only a release makes them.
  */
 #include "postgres.h"
 
@@ -12,14 +12,14 @@
 PG_FUNCTION_INFO_V1(dp_tally_spec_in);
 PG_FUNCTION_INFO_V1(dp_tally_spec_out);
 
-/* dp_tally_spec_in: refuses with 0A000; only the release makes specs. */
+/* dp_tally_spec_in: raises 0A000; only a release makes specs. */
 Datum
 dp_tally_spec_in(PG_FUNCTION_ARGS)
 {
 	dp_bridge_forbid_input("dp_pg.tally_spec");
 }
 
-/* dp_tally_spec_out: a stand-in, should a plan be printed. */
+/* dp_tally_spec_out: a placeholder, in case a plan is printed. */
 Datum
 dp_tally_spec_out(PG_FUNCTION_ARGS)
 {

@@ -3,19 +3,19 @@
  *	  The place of a value among n intervals of equal width.
  *
  * Bucket i (from 0) of [lower, upper] holds x with edge(i) <= x < edge(i+1),
- * edge(i) = lower + i (upper - lower) / n, and the last one holds upper too.
+ * edge(i) = lower + i (upper - lower) / n, and the last one also upper.
  * Values outside, NaN and infinities are in none.
  *
- * The spec carries the edges in a form in which a comparison decides exactly:
+ * The spec has the edges in a form in which comparisons are exact:
  *
  *	  integers, dates, times	the least integer >= edge(i)
  *	  numeric					n edge(i), which is a finite decimal, to be
  *								compared with n x
  *	  floats					the float of the column's type nearest to
- *								edge(i), so that an edge of few decimals is
- *								what the same decimals mean in a row
+ *								edge(i), so that an edge with few decimals
+ *								equals the same decimal in a row
  *
- * A multiplication guesses the bucket, and the edges decide.
+ * A multiplication estimates the bucket, and the edges decide.
  */
 #include "postgres.h"
 
@@ -47,7 +47,7 @@ typedef struct dp_bucket_spec
 	int32		vl_len_;
 	Oid			type;			/* of the argument */
 	int64		n;
-	int64		reach;			/* edges that a value can reach, <= n */
+	int64		reach;			/* edges within the range of values, <= n */
 	float8		factor;			/* buckets per unit */
 	dp_edge		lower;			/* numeric only: the bounds themselves */
 	dp_edge		upper;			/* inclusive */
@@ -145,8 +145,8 @@ bisect_numeric(const dp_bucket_spec *spec, Datum scaled)
 }
 
 /*
- * The bounds come first, so that huge values never meet arithmetic; what lies
- * between them can be multiplied by n, as the bounds could.
+ * The bounds are compared first, so that there is no arithmetic on huge
+ * values; values between them can be multiplied by n, as the bounds could.
  */
 static int64
 bucket_of_numeric(const dp_bucket_spec *spec, Datum value)
@@ -186,7 +186,7 @@ bucket_of(const dp_bucket_spec *spec, Datum x)
 	}
 }
 
-/* Is a value that is in no bucket above them all? */
+/* Is a value that is in no bucket above all buckets? */
 static bool
 is_above(const dp_bucket_spec *spec, Datum x)
 {
@@ -228,7 +228,7 @@ is_nan(const dp_bucket_spec *spec, Datum x)
 
 /*
  * dp_places_tally_bucket
- *	  The bucket of a spec that a value is in, or -1.
+ *	  The bucket of a value, or -1.
  */
 int64
 dp_places_tally_bucket(const void *spec, Datum value)
@@ -238,8 +238,7 @@ dp_places_tally_bucket(const void *spec, Datum value)
 
 /*
  * dp_places_tally_find_bucket
- *	  The bucket of a spec that a value is in, once it is clamped to the
- *	  bounds; -1 for NaN.
+ *	  The bucket of a value clamped to the bounds; -1 for NaN.
  */
 int64
 dp_places_tally_find_bucket(const void *spec, Datum value)
@@ -256,8 +255,8 @@ dp_places_tally_find_bucket(const void *spec, Datum value)
 
 /*
  * dp_places_tally_bucket_limits
- *	  The least and the greatest integer, day or microsecond of a bucket;
- *	  first > last: it holds none.
+ *	  The least and the greatest integer, day or microsecond of a bucket; first
+ *	  > last if it is empty.
  */
 void
 dp_places_tally_bucket_limits(const void *spec, int64 bucket, int64 *first,
@@ -311,7 +310,7 @@ floor_quotient(Datum x, int64 n)
 	return quotient;
 }
 
-/* The least integer >= x / n, in *out unless it is beyond 64 bits. */
+/* The least integer >= x / n in *out; returns 1 if it is above 64 bits. */
 static int
 integer_edge(Datum x, int64 n, int64 *out)
 {
@@ -402,7 +401,7 @@ fill_floats(dp_bucket_spec *spec, Numeric lower, Numeric upper)
 				 errhint("Use bounds further apart and within its range.")));
 }
 
-/* Put a numeric at *end of the spec and advance *end. */
+/* Store a numeric at *end of the spec and advance *end. */
 static dp_edge
 place_numeric(dp_bucket_spec *spec, Size *end, Numeric number)
 {
@@ -414,7 +413,7 @@ place_numeric(dp_bucket_spec *spec, Size *end, Numeric number)
 	return edge;
 }
 
-/* The spec of numerics, which stand behind the edges. */
+/* Make the spec for numerics, which follow the edges. */
 static dp_bucket_spec *
 fill_numerics(dp_bucket_spec *spec, Size *size, Numeric lower, Numeric upper)
 {
@@ -423,7 +422,7 @@ fill_numerics(dp_bucket_spec *spec, Size *size, Numeric lower, Numeric upper)
 	Size		end = MAXALIGN(*size);
 	int64		i;
 
-	/* the last one only shows that upper can be multiplied by n */
+	/* the last one only checks that upper can be multiplied by n */
 	for (i = 0; i <= n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -444,10 +443,10 @@ fill_numerics(dp_bucket_spec *spec, Size *size, Numeric lower, Numeric upper)
 
 /*
  * dp_places_tally_bucket_spec
- *	  The buckets of finite bounds lower < upper for values of the type;
- *	  bounds of dates and times are days and microseconds.
+ *	  The spec of n buckets with finite bounds lower < upper for values of the
+ *	  type; bounds of dates and times are in days and microseconds.
  *
- * Errors: 22023 when the column's type cannot tell the bounds apart.
+ * Errors: 22023 if the column's type cannot distinguish the bounds.
  */
 Const *
 dp_places_tally_bucket_spec(Oid type, Numeric lower, Numeric upper, int64 n)

@@ -2,13 +2,13 @@
  * tally_value.c
  *	  The place of a value among n public candidates.
  *
- * A value has the place of the candidate that equals it, or none: the one of
- * which it has the bytes (value_bytes.c).
+ * A value has the place of the candidate with the same bytes (value_bytes.c),
+ * or none.
  *
- * The spec is one flat constant.  Values that are integers inside (most fixed
- * types, floats by their bits) are looked up in a table by value - first when
- * the candidates lie close together; everything else by open addressing.
- * Slots hold place + 1, and 0 is empty.
+ * The spec is one flat constant.  Values that are read as integers (most
+ * fixed-length types, floats by their bits) are looked up in a table by value
+ * - first if the candidates are close together; everything else, by open
+ * addressing.  Slots hold place + 1; 0 is empty.
  */
 #include "postgres.h"
 
@@ -17,24 +17,24 @@
 
 #include "dp_places.h"
 
-/* Closer together than this, candidates are looked up directly. */
+/* Candidates in a smaller range are looked up directly. */
 #define DIRECT_SLOTS(n) (8 * (uint64) (n) + 1024)
 
-/* A candidate that is bytes; a Datum's content stands aligned. */
+/* A candidate that is bytes, aligned. */
 typedef struct dp_entry
 {
 	int64		length;
 	char		bytes[FLEXIBLE_ARRAY_MEMBER];
 } dp_entry;
 
-/* dp_places_tally_can_read: may rows of the type be counted by value? */
+/* dp_places_tally_can_read: can rows of the type be counted by value? */
 bool
 dp_places_tally_can_read(Oid type)
 {
 	return dp_places_read_way(type) != DP_READ_NONE;
 }
 
-/* Is a text longer than any candidate?  That is known without fetching it. */
+/* Is a text longer than any candidate?  Decided without detoasting it. */
 static inline bool
 is_too_long(const dp_value_spec *spec, Datum value)
 {
@@ -102,7 +102,7 @@ dp_places_tally_find_bytes(const dp_value_spec *spec, Datum value)
 
 /* ---- the spec ---- */
 
-/* Slots before the candidates are known to fit a direct table. */
+/* Number of slots of a hash table. */
 static uint64
 hash_slots(int64 n)
 {
@@ -130,7 +130,7 @@ make_spec(dp_read_way way, int64 n, uint64 nslots, Size entries, Size *size)
 	return spec;
 }
 
-/* Put the candidates into the table; false when two are equal. */
+/* Put the candidates into the table; false if two are equal. */
 static bool
 fill_slots(dp_value_spec *spec, const Datum *values, int64 *twice)
 {
@@ -177,7 +177,7 @@ integer_spec(dp_read_way way, const Datum *values, int64 n, Size *size)
 	return spec;
 }
 
-/* Put a candidate's bytes at an entry, or nowhere; returns its size. */
+/* Store a candidate's bytes in an entry, unless NULL; returns its size. */
 static Size
 fill_entry(dp_read_way way, Datum value, dp_entry *entry)
 {
@@ -194,7 +194,7 @@ fill_entry(dp_read_way way, Datum value, dp_entry *entry)
 	return MAXALIGN(offsetof(dp_entry, bytes) + read.length);
 }
 
-/* Entries stand behind the keys, each aligned. */
+/* Entries follow the keys, each aligned. */
 static dp_value_spec *
 entry_spec(dp_read_way way, const Datum *values, int64 n, Size *size)
 {

@@ -1,14 +1,13 @@
 /*
  * time_cells.c
- *	  Pieces of time within which an expression over a timestamp is constant.
+ *	  Spans of time within which an expression over a timestamp is constant.
  *
- * date_trunc, extract and casts to date look at a timestamp only through a
- * field of it in some time zone.  Where every use of the column is under one
- * of these, the expression is constant within each cell: a piece of time whose
+ * date_trunc, extract and casts to date depend on a timestamp only through a
+ * field of it in some time zone.  If every use of the column is in one of
+ * these, the expression is constant within each cell: a span of time whose
  * length divides the shortest field and all offsets and changes of the zones.
- * So the values of an expression over a range of time are those at the
- * beginnings of its cells; nothing has to be monotone, which local time is
- * not.
+ * So the values of an expression over a range of time are those at the starts
+ * of its cells.  Nothing has to be monotone, as local time is not.
  */
 #include "postgres.h"
 
@@ -57,7 +56,7 @@ unix_time(Timestamp at)
 	return at / USECS_PER_SEC + EPOCH_SECONDS;
 }
 
-/* Offsets of the zone in the range, and when they change. */
+/* Refine by the zone's offsets in the range and the times of their changes. */
 static bool
 refine_by_zone(refining *r, pg_tz *zone)
 {
@@ -96,7 +95,9 @@ constant_text(const Node *node)
 	return TextDatumGetCString(((Const *) node)->constvalue);
 }
 
-/* A zone by its full name; others are not looked up. */
+/*
+ * The same for a zone given by its full name; abbreviations are not supported.
+ */
 static bool
 refine_by_name(refining *r, const Node *name)
 {
@@ -106,7 +107,7 @@ refine_by_name(refining *r, const Node *name)
 	return zone != NULL && refine_by_zone(r, zone);
 }
 
-/* Is it the column, moved between time zones perhaps? */
+/* Is it the column, perhaps converted between time zones? */
 static bool
 refine_by_source(refining *r, const Node *node)
 {
@@ -139,8 +140,8 @@ refine_by_source(refining *r, const Node *node)
 static const struct
 {
 	const char *field;
-	int64		length;			/* of its shortest piece, in seconds */
-	int64		unit;			/* of its longest */
+	int64		length;			/* of its shortest span, in seconds */
+	int64		unit;			/* of its longest span */
 }			fields[] =
 {
 	{"second", 1, 1},
@@ -160,7 +161,7 @@ static const struct
 	{"millennium", SECS_PER_DAY, (int64) 365250 * SECS_PER_DAY}
 };
 
-/* extract(second ..) has fractions, date_trunc to the second has none. */
+/* extract(second ..) has fractions and is not supported; date_trunc is. */
 static bool
 refine_by_field(refining *r, const Node *field, bool truncates)
 {
@@ -179,7 +180,7 @@ refine_by_field(refining *r, const Node *field, bool truncates)
 	return false;
 }
 
-/* floor(extract(epoch from column) / n), which dashboards send */
+/* Refine by floor(extract(epoch from column) / n), which dashboards use. */
 static bool
 refine_by_epoch(refining *r, const FuncExpr *call)
 {
@@ -217,7 +218,7 @@ refine_by_epoch(refining *r, const FuncExpr *call)
 	return false;
 }
 
-/* Is it a call that sees the column through a field only? */
+/* Is it a call that depends on the column only through a field? */
 static bool
 refine_by_call(refining *r, const FuncExpr *call)
 {
@@ -257,7 +258,7 @@ refine_by_call(refining *r, const FuncExpr *call)
 	}
 }
 
-/* True: the column is seen otherwise. */
+/* True if the column is used in any other way. */
 static bool
 refine_walker(Node *node, void *context)
 {
@@ -277,7 +278,7 @@ refine_walker(Node *node, void *context)
 	return expression_tree_walker(node, refine_walker, context);
 }
 
-/* The longest unit of time that is named, in days. */
+/* Find the longest unit of time that is named, in days. */
 static bool
 unit_walker(Node *node, void *context)
 {
@@ -296,9 +297,9 @@ unit_walker(Node *node, void *context)
 
 /*
  * dp_places_cells_refine
- *	  Shorten cells, whose *length is 0 at first, so that the expression is
- *	  constant within each, as long as the column is within the interval;
- *	  false when none are short enough.
+ *	  Shorten cells, whose *length is initially 0, so that the expression is
+ *	  constant within each, as long as the column is within the interval; false
+ *	  if no cells are short enough.
  *
  * Requires: a column of type date, timestamp or timestamptz.
  */
@@ -321,9 +322,8 @@ dp_places_cells_refine(const Node *expression, Oid column_type,
 
 /*
  * dp_places_cells_reach
- *	  Values of the column with one value of the expression are no farther
- *	  apart than this, in days or microseconds; a day is added for the offsets
- *	  of zones.
+ *	  Largest distance, in days or microseconds, of values of the column with
+ *	  the same value of the expression; includes a day for offsets of zones.
  */
 int64
 dp_places_cells_reach(const Node *expression, Oid column_type)

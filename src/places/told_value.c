@@ -1,13 +1,12 @@
 /*
  * told_value.c
- *	  Values of group keys that nobody declared, as bytes and back.
+ *	  Values of undeclared group keys as bytes, and back.
  *
  * Rows may spell equal values differently (numeric 1.0 and 1.00, 0 and -0,
- * char(n) with more or fewer blanks), and a spelling that is told must not be
- * a row's.  So bytes are of one spelling for all values that are equal: equal
- * bytes exactly for equal values.  What has no such spelling cannot be told:
- * intervals (a month or 30 days), times with time zone, values of types
- * without built-in equality.
+ * char(n) with more or fewer blanks), and a row's spelling must not be
+ * released.  So equal values have equal bytes, and different values different
+ * ones.  Not supported are intervals (a month or 30 days), times with time
+ * zone, tid, oidvector and types without built-in equality.
  */
 #include "postgres.h"
 
@@ -26,7 +25,7 @@
 
 /*
  * dp_places_is_ordering
- *	  Does the operator compare by the default order of its left side's type?
+ *	  Does the operator compare by the default order of the type?
  */
 bool
 dp_places_is_ordering(Oid operator, Oid type)
@@ -42,7 +41,7 @@ dp_places_is_ordering(Oid operator, Oid type)
 
 /*
  * dp_places_has_twins
- *	  Has a type values that are equal and not the same?
+ *	  Does a type have values that are equal but not identical?
  */
 bool
 dp_places_has_twins(Oid type)
@@ -60,7 +59,7 @@ dp_places_has_twins(Oid type)
 	}
 }
 
-/* dp_places_can_be_told: values of this base type, in one spelling each. */
+/* dp_places_can_be_told: can values of this base type be released as keys? */
 bool
 dp_places_can_be_told(Oid type)
 {
@@ -78,7 +77,7 @@ dp_places_can_be_told(Oid type)
 	}
 }
 
-/* dp_places_told_type: how values of a type that can be told are told. */
+/* dp_places_told_type: how values of such a type are written. */
 dp_told_type
 dp_places_told_type(Oid type, int32 typmod)
 {
@@ -93,7 +92,7 @@ dp_places_told_type(Oid type, int32 typmod)
 
 /* ---- to bytes ---- */
 
-/* Its shortest spelling; the bytes of that are the same for equal numbers. */
+/* The shortest spelling, which is the same for equal numbers. */
 static void
 read_numeric(Datum value, dp_value_bytes *read)
 {
@@ -107,8 +106,8 @@ read_numeric(Datum value, dp_value_bytes *read)
 
 /*
  * dp_places_told_write
- *	  A value as bytes; returns how many, or 0: they do not fit into the room,
- *	  as a function of this value alone.
+ *	  Write a value as bytes; returns their number, or 0 if there is not enough
+ *	  room, which depends only on this value.
  */
 Size
 dp_places_told_write(const dp_told_type *how, Datum value, bool isnull,
@@ -217,8 +216,8 @@ bytes_value(const dp_told_type *how, const char *bytes, Size length)
 
 /*
  * dp_places_told_read
- *	  The value that dp_places_told_write wrote, palloc'd where it is by
- *	  reference; returns what follows it.
+ *	  Read a value that dp_places_told_write wrote, palloc'd if by reference;
+ *	  returns the position after it.
  */
 const char *
 dp_places_told_read(const dp_told_type *how, const char *from, Datum *value,

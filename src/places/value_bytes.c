@@ -1,12 +1,11 @@
 /*
  * value_bytes.c
- *	  Values of built-in types as integers or bytes, which are the same
- *	  exactly for values that are equal.
+ *	  Values of built-in types as integers or bytes, which are the same if and
+ *	  only if the values are equal.
  *
- * Equality is that of the type, and bytewise for texts (whoever uses it
- * refuses collations that are not deterministic).  PostgreSQL's hash functions
- * do not serve where two values must be told apart: some give the same for
- * many, under every seed.
+ * Equality is that of the type; for texts it is bytewise (callers refuse
+ * nondeterministic collations).  PostgreSQL's hash functions cannot
+ * distinguish values: some of them collide for many values under every seed.
  */
 #include "postgres.h"
 
@@ -92,8 +91,8 @@ read_varlena(Datum value, bool blanked, dp_value_bytes *out)
 }
 
 /*
- * What numeric_send writes (number of digits, weight, sign, scale, digits)
- * without the scale, which alone tells equal numbers apart.
+ * The output of numeric_send (number of digits, weight, sign, scale, digits)
+ * with a scale of 0, since only the scale differs between equal numbers.
  */
 static void
 read_numeric(Datum value, dp_value_bytes *out)
@@ -107,7 +106,7 @@ read_numeric(Datum value, dp_value_bytes *out)
 	out->copy = sent;
 }
 
-/* A month is 30 days and a day 24 hours where intervals are compared. */
+/* In comparisons of intervals a month has 30 days and a day 24 hours. */
 static void
 read_interval(const Interval *value, dp_value_bytes *out)
 {
