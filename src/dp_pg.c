@@ -1,10 +1,10 @@
 /*
  * dp_pg.c
- *	  Entry point of the library: order of initialisation, nothing else.
+ *	  Entry point of the library: only the order of initialization.
  *
- * Loaded by the postmaster, the library takes its settings, shared memory and
- * hooks.  Loaded later (a server that does not preload it), it installs
- * nothing, and every function that needs them answers with an error.
+ * Loaded by the postmaster, the library defines settings, requests shared
+ * memory and installs hooks.  Loaded later, it does nothing, and every
+ * function that needs these raises an error.
  */
 #include "postgres.h"
 

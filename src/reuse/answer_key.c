@@ -1,22 +1,21 @@
 /*
  * answer_key.c
- *	  All that a release's values follow from, but the private rows and the
- *	  noise, as one text.
+ *	  Everything that determines a release's values, except the private rows
+ *	  and the noise, as one text.
  *
- * A reader is sent a plan, a block with its parameters, and some settings; the
- * text holds what these are made from, and who has paid: the block as it was
- * verified, with parameters, times and results of subqueries as constants,
- * conditions in one order and without people's names; the public values of its
- * keys; prices and bounds; the versions of all declarations; the settings that
- * a reader is sent; public rows that are joined, by digest.  What belongs to
- * one value stands by itself (answer_layout.c), and with it what the release
- * decides about it by another one.
- * Texts of people's have their length in front.
- * What differs in none of this has one law on the same rows.
+ * A reader is sent a plan, a block with its parameters, and settings.  The
+ * text has what these are made from, and who pays: the verified block, with
+ * parameters, times and results of subqueries as constants, conditions in
+ * canonical order and without users' names; the public values of its keys;
+ * prices and bounds; the versions of all declarations; the settings sent to
+ * readers; a digest of joined public rows.  Each value has a part of its own
+ * (answer_layout.c), which includes the value by which the release decides
+ * about it.  Texts from users are preceded by their length.  Releases with
+ * equal texts have the same distribution on the same rows.
  *
- * Too much in the text costs a charge, too little gives a wrong answer.  So
- * what cannot be shown to be in it makes the release none that is kept: of
- * volatile functions, for one.
+ * Too much in the text costs a charge, too little gives a wrong answer.  So if
+ * the text may not have everything, as with volatile functions, the release is
+ * not stored.
  */
 #include "postgres.h"
 
@@ -88,7 +87,7 @@ append_block(StringInfo out, const dp_block *block)
 	append_relations(out, block);
 }
 
-/* The public values of a key, which decide what its conditions leave. */
+/* The public values of a key, as its conditions leave them. */
 static void
 append_domain(StringInfo out, const dp_domain *domain)
 {
@@ -160,7 +159,7 @@ append_price(StringInfo out, const dp_release_spec *spec)
 
 /* ---- the queries ---- */
 
-/* Rows and groups: the inner query without what it counts. */
+/* Rows and groups: the inner query without its aggregates. */
 static void
 append_trees(StringInfo out, const dp_reuse_asked *asked)
 {
@@ -195,7 +194,7 @@ append_column(StringInfo out, TupleDesc result, int n)
 					 column->attcollation);
 }
 
-/* Of the groups; and whether errors follow the values. */
+/* The columns of the groups, and whether errors follow the values. */
 static void
 append_result(StringInfo out, const dp_reuse_asked *asked)
 {
@@ -232,8 +231,8 @@ append_measure(StringInfo out, const dp_measure *measure)
 }
 
 /*
- * The n-th aggregate: as it was asked for, with its parameters, and the exact
- * ones that stand for it in the query that counts.
+ * The n-th aggregate: as written, its parameters, and the exact aggregates for
+ * it in the inner query.
  */
 static void
 append_aggregate(StringInfo out, const dp_reuse_asked *asked, int n)
@@ -261,7 +260,7 @@ append_aggregate(StringInfo out, const dp_reuse_asked *asked, int n)
 	}
 }
 
-/* The number of rows, an aggregate from 1, that decides what is told. */
+/* The aggregate, numbered from 1, that decides what is suppressed; 0: none. */
 static void
 append_size(StringInfo out, const dp_reuse_asked *asked, int n)
 {
@@ -298,7 +297,7 @@ is_unsettled(Node *expression)
 		contain_volatile_functions(expression);
 }
 
-/* May it be another one at another time, though it is written alike? */
+/* May the same text mean something else at another time? */
 static bool
 is_volatile(const dp_reuse_asked *asked)
 {

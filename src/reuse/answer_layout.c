@@ -1,13 +1,13 @@
 /*
  * answer_layout.c
- *	  The text of a key in its parts: what all values of a release have in
- *	  common, then each value by itself.
+ *	  The parts of a key's text: what all values of a release have in common,
+ *	  then each value.
  *
- * The first line names the format, the second has numbers: the length of what
- * is common, how many values there are, and for each the length of its text
- * and how its type is stored.  Both texts follow in that order.  So an answer
- * is found that has some values more than are asked for, and can be read
- * though nobody knows what those are (doc/theory.md T132).
+ * The first line names the format; the second has the length of the common
+ * part, the number of values, and for each value the length of its part and
+ * how its type is stored.  The parts follow in that order.  So an answer with
+ * more values than requested can be found, and read without knowing what the
+ * others are (doc/theory.md T132).
  */
 #include "postgres.h"
 
@@ -17,10 +17,10 @@
 
 #include "answers.h"
 
-/* Of the text; another one fits no answer that was stored before. */
+/* If this changes, no stored answer matches any more. */
 #define FORMAT "dp_pg answer 2\n"
 
-/* How a column of the result is stored. */
+/* Set how a column of the result is stored. */
 static void
 set_storage(dp_reuse_value *value, Form_pg_attribute column)
 {
@@ -31,8 +31,8 @@ set_storage(dp_reuse_value *value, Form_pg_attribute column)
 
 /*
  * dp_reuse_join_key
- *	  The key of what is common and n values, whose columns in the result
- *	  follow the nkeys of the group.
+ *	  Make the key from the common part and n values, whose columns in the
+ *	  result follow nkeys columns of the group.
  */
 dp_reuse_key *
 dp_reuse_join_key(const StringInfoData *common, const StringInfoData *values,
@@ -74,7 +74,10 @@ dp_reuse_join_key(const StringInfoData *common, const StringInfoData *values,
 	return key;
 }
 
-/* The next number of the second line; false: there is none up to `most`. */
+/*
+ * Read the next number of the second line; false if there is none up to
+ * `most`.
+ */
 static bool
 read_number(char **from, int64 most, int64 *out)
 {
@@ -103,7 +106,7 @@ read_value(char **from, Size length, dp_reuse_value *out)
 	return true;
 }
 
-/* The parts of a text, of that length; false: it is of another format. */
+/* Find the parts of a text; false if it has another format. */
 static bool
 read_layout(const char *text, Size length, dp_reuse_layout *out)
 {
@@ -147,8 +150,8 @@ same_value(const char *a, const dp_reuse_value *x, const char *b,
 
 /*
  * dp_reuse_match
- *	  Has an answer with this text all that the key asks for?  Then *out is how
- *	  it is stored, and places[i] which of its values is the i-th asked for.
+ *	  Does an answer with this text have all values of the key?  If so, *out is
+ *	  its layout, and places[i] the number of its value that is the key's i-th.
  */
 bool
 dp_reuse_match(const dp_reuse_key *key, const char *text, Size length,
@@ -175,7 +178,7 @@ dp_reuse_match(const dp_reuse_key *key, const char *text, Size length,
 	return true;
 }
 
-/* A column of a value whose type need not exist any more. */
+/* Add a column for a value whose type may no longer exist. */
 static void
 add_value(TupleDesc columns, int n, const dp_reuse_value *value)
 {
@@ -190,8 +193,8 @@ add_value(TupleDesc columns, int n, const dp_reuse_value *value)
 
 /*
  * dp_reuse_stored_columns
- *	  The columns of a stored answer: of the group, as in the result that is
- *	  asked for, then of all values, then, if `errors`, of their errors.
+ *	  The columns of a stored answer: those of the group, as in the requested
+ *	  result, then all values, then, if `errors`, their errors.
  */
 TupleDesc
 dp_reuse_stored_columns(const dp_reuse_layout *stored, TupleDesc result,

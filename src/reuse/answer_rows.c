@@ -1,7 +1,6 @@
 /*
  * answer_rows.c
- *	  The rows of an answer as bytes, and back: minimal tuples, each at an
- *	  aligned place.
+ *	  The rows of an answer as bytes, and back: minimal tuples, each aligned.
  */
 #include "postgres.h"
 
@@ -12,8 +11,8 @@
 
 /*
  * dp_reuse_pack
- *	  All rows of a store, which is read from its beginning; NULL when they
- *	  take more than `most` bytes.
+ *	  All rows of a store, which is rescanned; NULL if they take more than
+ *	  `most` bytes.
  */
 bytea *
 dp_reuse_pack(Tuplestorestate *store, TupleDesc result, Size most,
@@ -61,7 +60,7 @@ column_of(const dp_reuse_answer *answer, int asked, int nkeys, int n)
 		(value >= asked ? answer->layout.n : 0);
 }
 
-/* How the columns of a stored answer become those of a result. */
+/* How the columns of a stored answer are mapped to those of a result. */
 typedef struct picking
 {
 	const dp_reuse_answer *answer;
@@ -91,7 +90,7 @@ put_row(const picking *p, TupleTableSlot *slot, Tuplestorestate *store)
 	pfree(nulls);
 }
 
-/* Are the values asked for all that are stored, in their order? */
+/* Are the requested values exactly the stored ones, in the same order? */
 static bool
 is_whole(const dp_reuse_answer *answer, int asked)
 {
@@ -102,7 +101,7 @@ is_whole(const dp_reuse_answer *answer, int asked)
 	return i == asked && i == answer->layout.n;
 }
 
-/* Rows with such columns; without `pick` as they are. */
+/* Put rows with these columns into a store; if `pick` is NULL, unchanged. */
 static void
 put_rows(const bytea *content, TupleDesc columns, const picking *pick,
 		 Tuplestorestate *store)
@@ -132,7 +131,7 @@ put_rows(const bytea *content, TupleDesc columns, const picking *pick,
 	pfree(data);
 }
 
-/* dp_reuse_put_rows: what dp_reuse_pack made, into a store. */
+/* dp_reuse_put_rows: put what dp_reuse_pack returned into a store. */
 void
 dp_reuse_put_rows(const bytea *content, TupleDesc result,
 				  Tuplestorestate *store)
@@ -142,8 +141,8 @@ dp_reuse_put_rows(const bytea *content, TupleDesc result,
 
 /*
  * dp_reuse_unpack
- *	  Put the rows of an answer into a store: of its values those that the key
- *	  asks for, after nkeys columns of the group.
+ *	  Put the rows of an answer into a store, with nkeys columns of the group
+ *	  and the values of the key.
  */
 void
 dp_reuse_unpack(const dp_reuse_answer *answer, const dp_reuse_key *key,

@@ -1,18 +1,18 @@
 /*
  * answer_shared.c
- *	  What processes share about stored answers: hits that are not written
- *	  yet, and when answers were given up.
+ *	  Shared memory about stored answers: hits that are not yet written, and
+ *	  when answers were discarded.
  *
- * A hit must cost little, so it is counted here and written by the worker when
- * it stores an answer.  Counts that were not written are forgotten by a server
- * that ends, and where too many other answers are given again meanwhile.
+ * A hit must be cheap, so it is counted here and written by the worker when it
+ * next stores an answer.  Unwritten counts are lost when the server stops, or
+ * when too many other answers have hits.
  *
- * An answer is not stored when its rows may have been read before answers of
- * its budget were given up.  There is a mark for each budget, and for the
- * owner's one for all (payer InvalidOid); where marks are too few the oldest
- * goes, and counts for everybody from then on.
+ * An answer is not stored if its rows may have been read before answers of its
+ * budget were discarded.  There is a mark for each budget, and for the owner
+ * one for all budgets (payer InvalidOid).  If there are too few marks, the
+ * oldest is removed, and its time then applies to all budgets.
  *
- * All of it is protected by one lock, held across nothing that waits.
+ * All of it is protected by one lock, which is never held while waiting.
  */
 #include "postgres.h"
 
@@ -34,11 +34,11 @@ typedef struct refresh_mark
 typedef struct shared_answers
 {
 	LWLock	   *lock;			/* immutable */
-	uint8		secret[DP_REUSE_SECRET];	/* of this start of the server;
+	uint8		secret[DP_REUSE_SECRET];	/* drawn at server start;
 											 * immutable */
 	int			nhits;
 	dp_hit		hit[DP_REUSE_HITS];
-	TimestampTz forgotten;		/* the latest mark that had to go */
+	TimestampTz forgotten;		/* time of the latest removed mark */
 	refresh_mark mark[MARKS];
 } shared_answers;
 
@@ -68,7 +68,7 @@ dp_reuse_shared_init(void)
 	dp_bridge_share("dp_pg_answers", shared_size, start_shared);
 }
 
-/* dp_reuse_copy_secret: what is mixed into the names of locks. */
+/* dp_reuse_copy_secret: the secret that is mixed into lock tags. */
 void
 dp_reuse_copy_secret(uint8 *out)
 {
@@ -77,7 +77,7 @@ dp_reuse_copy_secret(uint8 *out)
 
 /* ---- hits ---- */
 
-/* The count of an answer, or NULL; the caller locks. */
+/* The count of an answer, or NULL; the caller holds the lock. */
 static dp_hit *
 find_hit(int64 id)
 {
@@ -89,7 +89,7 @@ find_hit(int64 id)
 	return NULL;
 }
 
-/* A count that is not used, or the one that was added to least recently. */
+/* An unused count, or the least recently used one. */
 static dp_hit *
 take_hit(void)
 {
@@ -125,7 +125,7 @@ dp_reuse_count_hit(int64 id)
 	LWLockRelease(shared->lock);
 }
 
-/* dp_reuse_recent_hits: add to a row what is not written yet. */
+/* dp_reuse_recent_hits: add unwritten hits to a row. */
 void
 dp_reuse_recent_hits(dp_answer_row *row)
 {
@@ -141,7 +141,7 @@ dp_reuse_recent_hits(dp_answer_row *row)
 	LWLockRelease(shared->lock);
 }
 
-/* dp_reuse_copy_hits: those of this database, at most DP_REUSE_HITS. */
+/* dp_reuse_copy_hits: counts of this database, at most DP_REUSE_HITS. */
 int
 dp_reuse_copy_hits(dp_hit *hits)
 {
@@ -156,7 +156,7 @@ dp_reuse_copy_hits(dp_hit *hits)
 	return n;
 }
 
-/* dp_reuse_take_hits: these were written; others may have come since. */
+/* dp_reuse_take_hits: subtract written hits; there may be newer ones. */
 void
 dp_reuse_take_hits(const dp_hit *hits, int n)
 {
@@ -176,7 +176,7 @@ dp_reuse_take_hits(const dp_hit *hits, int n)
 	LWLockRelease(shared->lock);
 }
 
-/* ---- answers that were given up ---- */
+/* ---- discarded answers ---- */
 
 static bool
 is_mark_of(const refresh_mark *mark, const NameData *dataset, Oid payer)
@@ -185,7 +185,7 @@ is_mark_of(const refresh_mark *mark, const NameData *dataset, Oid payer)
 		strcmp(NameStr(mark->dataset), NameStr(*dataset)) == 0;
 }
 
-/* The mark of a budget; else the oldest, of which unused ones are. */
+/* The mark of a budget; otherwise the oldest one, or an unused one. */
 static refresh_mark *
 find_mark(const NameData *dataset, Oid payer)
 {
@@ -204,7 +204,7 @@ find_mark(const NameData *dataset, Oid payer)
 	return oldest;
 }
 
-/* dp_reuse_mark_refresh: the answers of a budget are given up now. */
+/* dp_reuse_mark_refresh: the answers of a budget are discarded now. */
 void
 dp_reuse_mark_refresh(const NameData *dataset, Oid payer, TimestampTz at)
 {
@@ -223,7 +223,7 @@ dp_reuse_mark_refresh(const NameData *dataset, Oid payer, TimestampTz at)
 
 /*
  * dp_reuse_was_refreshed
- *	  May answers of a budget have been given up at this time or later?
+ *	  May answers of a budget have been discarded at this time or later?
  */
 bool
 dp_reuse_was_refreshed(const NameData *dataset, Oid payer, TimestampTz at)

@@ -1,10 +1,10 @@
 /*
  * answer_worker.c
- *	  What the ledger's worker does to stored answers: insert, drop, count.
+ *	  The part of the ledger's worker: insert, delete and count stored answers.
  *
- * Who asks is what the worker itself finds, and a session is believed only
- * that the rows were released to the one who asks; it gets no answer that way
- * to a budget that is not his.
+ * The worker itself finds out who asks.  It trusts a connection only in that
+ * the rows were released to the asking role, which therefore cannot add
+ * answers to another role's budget.
  */
 #include "postgres.h"
 
@@ -12,14 +12,14 @@
 
 #include "answers.h"
 
-#define SWEPT 16				/* answers that are looked at for dead ones */
+#define SWEPT 16				/* answers checked for dead ones at a time */
 
 static void
 begin(void)
 {
 }
 
-/* It is of another database, or of a role that is gone. */
+/* Is the answer of another database or a dropped role? */
 static bool
 is_dead(const dp_answer_row *row)
 {
@@ -38,7 +38,7 @@ compare_ages(const ListCell *a, const ListCell *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Delete the oldest until what is left takes no more than that. */
+/* Delete the oldest answers until the rest takes at most `limit`. */
 static void
 drop_oldest(List *answers, int64 taken, int64 limit)
 {
@@ -57,8 +57,8 @@ drop_oldest(List *answers, int64 taken, int64 limit)
 }
 
 /*
- * Delete what is dead among the next few answers, whoever paid for them.  All
- * are looked at in turn, however many there are.
+ * Delete dead answers among the next few, of all budgets.  So all answers are
+ * checked in turn.
  */
 static void
 drop_dead(void)
@@ -86,9 +86,9 @@ has_digest(const dp_answer_row *row, const dp_answer_row *new)
 }
 
 /*
- * Make room for an answer among those of its budget, and look at no others
- * for that: one that has the same digest goes, and the oldest ones.
- * False: a younger one with the same digest is there.
+ * Make room for an answer among those of its budget: delete one with the same
+ * digest, and the oldest ones.  False if there is a younger one with the same
+ * digest.
  */
 static bool
 make_room(const dp_answer_row *new)
@@ -130,7 +130,7 @@ bytes_of(const void *data, Size size)
 	return bytes;
 }
 
-/* The rows, from hexadecimal digits. */
+/* Decode the rows from hexadecimal digits. */
 static bytea *
 read_content(const char *digits)
 {
@@ -174,8 +174,8 @@ store(const dp_task_call *call, const dp_answer_task *task)
 }
 
 /*
- * All answers of the dataset for its owner, else those of the budget.  Where
- * one is locked the rest is tried again; what is deleted stays so.
+ * Delete the answers of the dataset, if the owner asks, or of the budget.  If
+ * one is locked, this is tried again; deletions so far stand.
  */
 static dp_task_result
 refresh(const dp_task_call *call, dp_answer_reply *reply)
@@ -224,10 +224,7 @@ run(const dp_task_call *call, dp_task_reply *reply)
 	return DP_TASK_DONE;
 }
 
-/*
- * Write the hits that were counted since.  A transaction that fails after it
- * forgets them, as a server does that ends.
- */
+/* Write new hits.  They are lost if the transaction fails afterwards. */
 static void
 write_hits(void)
 {

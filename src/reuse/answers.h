@@ -10,7 +10,7 @@
 
 #include "dp_reuse.h"
 
-/* ---- what the worker is told (answer_worker.c) ---- */
+/* ---- tasks for the worker (answer_worker.c) ---- */
 
 typedef enum dp_answer_action
 {
@@ -19,8 +19,8 @@ typedef enum dp_answer_action
 } dp_answer_action;
 
 /*
- * To store: its text is the key, then the rows in hexadecimal digits.  Nothing
- * here is private: the rows were released.
+ * For DP_ANSWER_STORE the task's text is the key, then the rows in hexadecimal
+ * digits.  Nothing here is private: the rows were released.
  */
 typedef struct dp_answer_task
 {
@@ -37,7 +37,7 @@ typedef struct dp_answer_task
 
 typedef struct dp_answer_reply
 {
-	int64		refreshed;		/* how many answers were given up */
+	int64		refreshed;		/* number of discarded answers */
 } dp_answer_reply;
 
 extern const dp_task_methods dp_reuse_tasks;

@@ -3,11 +3,11 @@
  *	  Public interface of the reuse folder: answers that are given again.
  *
  * A release that is identical to an earlier one is answered with the values
- * that were released then, and nothing is charged: whoever asks learns what
- * his budget has paid for already (doc/theory.md T130).  Identical is what has
- * one key: all that the released values follow from but the private rows and
- * the noise.  An answer that has more values than are asked for does as well
- * (T132).
+ * released then, and nothing is charged, since the asker's budget has already
+ * paid for them (doc/theory.md T130).  Releases are identical if they have the
+ * same key: everything that determines the released values, except the private
+ * rows and the noise.  An answer with more values than requested can be used,
+ * too (T132).
  *
  * Include postgres.h first.
  */
@@ -36,22 +36,22 @@ typedef struct dp_reuse_value
 /* The parts of such a text (answer_layout.c). */
 typedef struct dp_reuse_layout
 {
-	Size		common_at;		/* where what all values have in common is */
-	Size		common;			/* its length */
+	Size		common_at;		/* offset of the common part */
+	Size		common;			/* length of the common part */
 	int			n;				/* values */
 	dp_reuse_value *values;
 } dp_reuse_layout;
 
 typedef struct dp_reuse_key
 {
-	char	   *text;			/* compared, and kept with the answer */
+	char	   *text;			/* compared, and stored with the answer */
 	Size		length;
 	dp_reuse_layout layout;
 	uint8		digest[DP_SHA256_BYTES];	/* of the text */
-	int64		hash;			/* of what all values have in common */
+	int64		hash;			/* of the common part */
 } dp_reuse_key;
 
-/* What the asker's part of the key is made from; nothing of it is changed. */
+/* What the key is made from; not modified. */
 typedef struct dp_reuse_asked
 {
 	const dp_release_spec *spec;
@@ -59,13 +59,13 @@ typedef struct dp_reuse_asked
 	Query	   *inner;			/* without parameters; exact aggregates */
 	List	   *scans;			/* of Query *: of other private relations */
 	const uint8 *joined;		/* digest of public rows, or NULL */
-	int64		fanout;			/* and what bounds joined rows */
+	int64		fanout;			/* bounds of joined rows; also widest */
 	Size		widest;
-	bool		by_units;		/* private rows have names, too */
+	bool		by_units;		/* private rows are named rows, too */
 	TupleDesc	result;
 } dp_reuse_asked;
 
-/* NULL: the release may not be answered from a stored one. */
+/* NULL: the release can neither be stored nor answered from storage. */
 extern dp_reuse_key *dp_reuse_make_key(const dp_reuse_asked *asked);
 
 /* ---- finding (find_answer.c) ---- */
@@ -76,7 +76,7 @@ typedef struct dp_reuse_answer
 	TimestampTz at;
 	bytea	   *content;
 	dp_reuse_layout layout;		/* of the stored text */
-	int		   *places;			/* of the values asked for in it */
+	int		   *places;			/* of the requested values in it */
 } dp_reuse_answer;
 
 extern bool dp_reuse_find(const dp_reuse_key *key,

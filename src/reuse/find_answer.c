@@ -1,11 +1,11 @@
 /*
  * find_answer.c
- *	  An answer that was stored, and waiting for one that is being made.
+ *	  Find a stored answer, or wait for one that is being made.
  *
- * Of those who ask the same at once one pays and the others wait: whoever
- * holds the lock of the key makes the answer.  It is a lock of PostgreSQL's,
- * so that waiting for it ends by cancel, lock_timeout or a deadlock, and it
- * ends with the transaction of a payer that fails.  Then the next one pays.
+ * If several connections ask the same query at once, the one that holds the
+ * lock of the key pays and the others wait.  It is a PostgreSQL lock, so that
+ * cancel, lock_timeout and the deadlock detector end a wait for it, and it is
+ * released if its holder's transaction fails.  Then the next connection pays.
  */
 #include "postgres.h"
 
@@ -20,8 +20,8 @@
 #define LOCK_FIELD 0xDB50
 
 /*
- * The name is a digest with a secret, or whoever knows what others may ask
- * could look for it in pg_locks.
+ * The tag is a digest with a secret: otherwise a user could look in pg_locks
+ * for queries that others may ask.
  */
 static void
 set_tag(LOCKTAG *tag, const dp_reuse_key *key)
@@ -39,8 +39,8 @@ set_tag(LOCKTAG *tag, const dp_reuse_key *key)
 
 /*
  * dp_reuse_lock
- *	  Wait until nobody makes an answer with this key, and be the one who
- *	  does.  Returns whether somebody was waited for.
+ *	  Acquire the right to make the answer of a key.  Returns whether that had
+ *	  to wait for another process.
  *
  * Errors: 55P03, 57014, 40P01.
  */
@@ -57,7 +57,7 @@ dp_reuse_lock(const dp_reuse_key *key)
 	return true;
 }
 
-/* dp_reuse_unlock: others may go on; errors do it by themselves. */
+/* dp_reuse_unlock: release the lock; errors release it, too. */
 void
 dp_reuse_unlock(const dp_reuse_key *key)
 {
@@ -69,7 +69,7 @@ dp_reuse_unlock(const dp_reuse_key *key)
 
 /*
  * dp_reuse_is_of_here
- *	  Was it stored in this database, which is no copy of that one?
+ *	  Was it stored in this database of this cluster?
  */
 bool
 dp_reuse_is_of_here(const dp_answer_row *row)
@@ -86,7 +86,9 @@ typedef struct answer_search
 	dp_reuse_answer *out;		/* the youngest one so far */
 } answer_search;
 
-/* dp_answer_wanted: is it a younger one that the asker takes? */
+/*
+ * dp_answer_wanted: is it younger than the one found so far, and acceptable?
+ */
 static bool
 is_wanted(const dp_answer_row *row, void *context)
 {
@@ -115,8 +117,8 @@ is_wanted(const dp_answer_row *row, void *context)
 
 /*
  * dp_reuse_find
- *	  The youngest answer that has all that the key asks for and that the
- *	  asker takes; false: none.  The caller has checked the asker's rights.
+ *	  The youngest answer that has all values of the key and is not too old for
+ *	  the asker; false: none.  The caller has checked the asker's rights.
  */
 bool
 dp_reuse_find(const dp_reuse_key *key, const dp_ledger_standing *standing,

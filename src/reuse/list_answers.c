@@ -1,7 +1,7 @@
 /*
  * list_answers.c
- *	  dp_pg.list_answers(): what is public about stored answers, to those whom
- *	  it concerns.
+ *	  dp_pg.list_answers(): public facts about the stored answers that concern
+ *	  the current user.
  */
 #include "postgres.h"
 
@@ -41,8 +41,8 @@ PG_FUNCTION_INFO_V1(dp_reuse_list_answers);
 /*
  * dp_reuse_list_answers
  *	  SQL: setof (answer, dataset, payer, role, at, rows, bytes, hits,
- *	  last_hit) of those that a role paid for whose rights the current user
- *	  has, and of the datasets that he acts as owner of.
+ *	  last_hit) of answers paid for by roles whose rights the current user has,
+ *	  and of datasets that the current user acts as owner of.
  */
 Datum
 dp_reuse_list_answers(PG_FUNCTION_ARGS)

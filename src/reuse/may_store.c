@@ -1,11 +1,11 @@
 /*
  * may_store.c
- *	  Is what the present transaction reads what others would read, and how old
- *	  is it?
+ *	  Does the current transaction read what others would read, and how old is
+ *	  that?
  *
- * A transaction that has written reads what may never be committed, and one
- * that imported a snapshot reads what is older than itself.  Others of the
- * same budget must not be given either for an answer.
+ * A transaction that has written may read what is never committed, and one
+ * that has imported a snapshot reads data older than itself.  Neither may
+ * become an answer to other queries of the same budget.
  */
 #include "postgres.h"
 
@@ -18,10 +18,10 @@
 
 static ProcessUtility_hook_type next_process_utility = NULL;
 
-/* When the last transaction began that imported a snapshot. */
+/* Start of the last transaction that imported a snapshot. */
 static TimestampTz imported = 0;
 
-/* SET TRANSACTION SNAPSHOT, which may come at any age of the snapshot. */
+/* Note SET TRANSACTION SNAPSHOT, whose snapshot can have any age. */
 static void
 note_import(PlannedStmt *statement, const char *text, bool read_only_tree,
 			ProcessUtilityContext context, ParamListInfo params,
@@ -38,7 +38,7 @@ note_import(PlannedStmt *statement, const char *text, bool read_only_tree,
 		 completion);
 }
 
-/* dp_reuse_may_store: may an answer of this transaction be kept? */
+/* dp_reuse_may_store: may an answer of this transaction be stored? */
 bool
 dp_reuse_may_store(void)
 {
@@ -48,8 +48,9 @@ dp_reuse_may_store(void)
 
 /*
  * dp_reuse_time_of_rows
- *	  A time that the snapshot of what runs now is not older than, where
- *	  answers may be kept: an answer is as old as what was read for it.
+ *	  A lower bound of the time of the current snapshot, valid if
+ *	  dp_reuse_may_store: an answer is as old as the rows that were read for
+ *	  it.
  */
 TimestampTz
 dp_reuse_time_of_rows(void)

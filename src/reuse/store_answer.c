@@ -1,11 +1,11 @@
 /*
  * store_answer.c
- *	  The asking side of storing: what the worker is told.
+ *	  Storing, on the connection's side: the request to the worker.
  *
- * Values are stored when they have been released and paid for, and before the
- * client gets a row of them.  That is a second transaction of the worker's, so
- * a crash between the two leaves a charge and nothing that is stored.  What
- * goes wrong here is no error: the values have been paid for and are given.
+ * Values are stored after they have been paid for and released, and before the
+ * client gets the first row.  The worker does this in a second transaction, so
+ * after a crash between the two there is a charge without a stored answer.
+ * Failures only raise a warning, because the values have been paid for.
  */
 #include "postgres.h"
 
@@ -14,10 +14,10 @@
 
 #include "answers.h"
 
-/* Hexadecimal digits of more would not fit what the worker takes. */
+/* The hexadecimal digits of more would not fit in a task's text. */
 #define MOST_BYTES (4 * 1024 * 1024)
 
-/* A request of the worker's that charges nothing. */
+/* Fill in a request to the worker that charges nothing. */
 static void
 fill_request(dp_ledger_request *request, const char *dataset,
 			 const dp_answer_task *task)
@@ -46,8 +46,8 @@ task_text(const dp_reuse_key *key, const bytea *content)
 
 /*
  * dp_reuse_store
- *	  Store the rows of a release that was paid for; which is left as it is.
- *	  Rows that take too much are not stored.
+ *	  Store the rows of a release that was paid for.  The tuplestore is not
+ *	  modified.  Rows that take too much space are not stored.
  */
 void
 dp_reuse_store(const dp_reuse_key *key, const dp_ledger_standing *standing,
@@ -89,8 +89,8 @@ PG_FUNCTION_INFO_V1(dp_reuse_refresh);
 
 /*
  * dp_reuse_refresh
- *	  dp_refresh(dataset): give up stored answers, all of the dataset's for its
- *	  owner, else those that the asker's budget has paid for.
+ *	  dp_refresh(dataset): discard stored answers: all of the dataset's, if its
+ *	  owner asks, otherwise those that the asker's budget has paid for.
  *
  * Errors: 42704, 42501, 55P03.
  */

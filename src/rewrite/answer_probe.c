@@ -1,10 +1,10 @@
 /*
  * answer_probe.c
- *	  Levels whose answer is known without a row: what tools ask to learn of
- *	  names and types.
+ *	  Levels whose result is known without reading rows, such as those by which
+ *	  tools learn names and types.
  *
- * Such a level loses FROM, and with it every right that it would need: what
- * remains is constants.
+ * FROM is removed from such a level, and with it all required rights: only
+ * constants remain.
  */
 #include "postgres.h"
 
@@ -20,7 +20,7 @@
 
 #include "level.h"
 
-/* ---- is it one? ---- */
+/* ---- recognition ---- */
 
 static bool
 is_never_true(Node *condition)
@@ -34,7 +34,7 @@ is_never_true(Node *condition)
 		(constant->constisnull || !DatumGetBool(constant->constvalue));
 }
 
-/* A constant number of rows, or -1. */
+/* A constant LIMIT, or -1. */
 static int64
 constant_limit(const Query *query)
 {
@@ -70,16 +70,16 @@ lacks_right_walker(Node *node, void *context)
 	return query_tree_walker((Query *) node, lacks_right_walker, context, 0);
 }
 
-/* Are the rights there that it needs on all else, such as views? */
+/* Does the user have the required rights on everything else, such as views? */
 static bool
 may_ask(Node *query)
 {
 	return !lacks_right_walker(query, NULL);
 }
 
-/* ---- its answer ---- */
+/* ---- the result ---- */
 
-/* What an aggregate of no rows is. */
+/* The value of an aggregate over no rows. */
 static Node *
 of_no_rows(const Aggref *aggregate)
 {
@@ -103,7 +103,7 @@ constant_mutator(Node *node, void *context)
 		((FuncExpr *) node)->funcid >= FirstNormalObjectId &&
 		((FuncExpr *) node)->funcid == dp_catalog_error_function())
 		return (Node *) makeNullConst(FLOAT8OID, -1, InvalidOid);
-	/* grouping sets are not answered so, and all else groups by all keys */
+	/* without grouping sets, which were excluded, GROUPING is 0 */
 	if (IsA(node, GroupingFunc) &&
 		(int) ((GroupingFunc *) node)->agglevelsup == *level)
 		return (Node *) makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
@@ -124,7 +124,7 @@ constant_mutator(Node *node, void *context)
 	return expression_tree_mutator(node, constant_mutator, context);
 }
 
-/* Make the level one over no rows. */
+/* Turn the level into one over no rows. */
 static void
 set_no_rows(Query *query)
 {
@@ -149,8 +149,8 @@ set_no_rows(Query *query)
 
 /*
  * dp_rewrite_answer_probe
- *	  Answer a level over private rows that WHERE, or a LIMIT of 0, keeps all
- *	  rows from; false when it is none.
+ *	  Answer a level over private rows for which WHERE, or LIMIT 0, excludes
+ *	  all rows; false if it is not such a level.
  */
 bool
 dp_rewrite_answer_probe(Query *query)
@@ -170,9 +170,9 @@ dp_rewrite_answer_probe(Query *query)
 /* ---- previews ---- */
 
 /*
- * Is the statement that is planned the client's own, to show its rows to the
- * client?  A function's has another text; CREATE TABLE AS and COPY have the
- * client's, and so has what a cursor or EXPLAIN is about.
+ * Will the client itself see the rows of the planned statement?  A function's
+ * statement has another text.  CREATE TABLE AS and COPY have the client's
+ * text, as have the queries of cursors and EXPLAIN.
  */
 static bool
 is_clients(const char *text)
@@ -196,9 +196,9 @@ is_clients(const char *text)
 }
 
 /*
- * The level, it or one below, that reads the protected relation whose rows a
- * level shows one by one; NULL where it does not.  *limited: a constant number
- * of them; *rtindex: the relation's entry there.
+ * If the level shows single rows of a protected relation, the level, it or one
+ * below, that reads the relation; otherwise NULL. *limited: a constant number
+ * of rows; *rtindex: the relation's entry.
  */
 static Query *
 shows_rows(Query *query, bool *limited, int *rtindex)
@@ -223,12 +223,12 @@ shows_rows(Query *query, bool *limited, int *rtindex)
 
 /*
  * dp_rewrite_answer_preview
- *	  Answer a statement that asks for the first rows of one relation, as tools
- *	  do to show what it is like, by rows of its twin, or by no row; false when
- *	  it is none.
+ *	  Answer a statement that asks for the first rows of a protected relation,
+ *	  as tools do for previews, with rows of its twin or without rows; false if
+ *	  it is not such a statement.
  *
- * In a function or a statement that writes, no rows would be taken for an
- * answer; so there it is refused.
+ * In a function or a statement that writes, no rows would be mistaken for a
+ * result; so there it is refused.
  */
 bool
 dp_rewrite_answer_preview(Query *query, const char *text)

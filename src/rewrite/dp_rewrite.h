@@ -1,7 +1,7 @@
 /*
  * dp_rewrite.h
- *	  Public interface of the rewrite folder: transparent mode, in which plain
- *	  aggregates over protected relations are read as private ones; and what
+ *	  Public interface of the rewrite folder: transparent mode, which turns
+ *	  plain aggregates over protected relations into private ones; and what
  *	  tools are shown of statistics that dp_harden() has closed.
  *
  * Include postgres.h first.
@@ -14,10 +14,10 @@
 #include "../protect/dp_protect.h"
 
 /*
- * Rewrite an analysed query in place, before blocks are found in it; `text` is
- * what the planner was given as its text.  Returns a refusal, or NULL;
- * *changed: it may have become another one, since it reads rows that the user
- * may not read.  Where every right is there, nothing changes.
+ * Rewrite an analyzed query in place, before blocks are found in it; `text` is
+ * the planner's query text.  Returns a refusal, or NULL. *changed: the query
+ * may have changed, because it reads rows that the user has no right to read.
+ * If all rights are granted, nothing changes.
  */
 extern dp_refusal *dp_rewrite_query(Query *query, const char *text,
 									bool *changed);

@@ -4,13 +4,13 @@
  *
  *	  SELECT ward, count(*) FROM patients GROUP BY ROLLUP (ward) ORDER BY 1
  *
- * becomes one private level for each set, and everything else over them:
+ * becomes a private level for each set, with the rest above them:
  *
  *	  SELECT k, n FROM (SELECT ward, count(*) FROM patients GROUP BY ward
  *						UNION ALL SELECT NULL, count(*) FROM patients)
  *	  AS sets (k, n) ORDER BY 1
  *
- * Each set is a release of its own, with a price of its own.
+ * Each set is a release with its own price.
  */
 #include "postgres.h"
 
@@ -25,23 +25,23 @@
 
 #define SETS_MAX 64
 
-/* Depth of a set's level below the one that it was made from. */
+/* Depth of a set's level below the original level. */
 #define SET_DEPTH 2
 
-/* A level that is taken apart; its columns: keys, aggregates, GROUPINGs. */
+/* State of splitting a level.  Columns: keys, aggregates, GROUPINGs. */
 typedef struct set_split
 {
-	int			level;			/* depth of a walk below it */
+	int			level;			/* depth of the walk below it */
 	List	   *keys;			/* of Node * */
-	List	   *references;		/* of int: of each key in groupClause */
+	List	   *references;		/* of int: tleSortGroupRef of each key */
 	List	   *aggregates;		/* of Aggref *: distinct, level 0 */
 	List	   *groupings;		/* of GroupingFunc *: likewise */
 	bool		failed;
 } set_split;
 
-/* ---- what the level is made of ---- */
+/* ---- parts of the level ---- */
 
-/* A copy of what stands `level` levels below, as if it stood at the level. */
+/* A copy of a node from `level` levels below, moved up to the level. */
 static Node *
 lift(Node *node, int level)
 {
@@ -105,7 +105,7 @@ collect(Query *query, set_split *s)
 
 /* ---- one set ---- */
 
-/* GROUPING: a bit for each argument that the set does not group by. */
+/* GROUPING: a bit for each argument, set if it is not among the set's keys. */
 static Const *
 grouping_value(const GroupingFunc *grouping, const List *set)
 {
@@ -257,7 +257,7 @@ make_union(List *levels)
 	return all;
 }
 
-/* ---- everything else, over the columns of the sets ---- */
+/* ---- the rest, over the columns of the sets ---- */
 
 static Var *
 column(const set_split *s, int n, Node *like)
@@ -316,7 +316,7 @@ column_mutator(Node *node, void *context)
 	return copy;
 }
 
-/* A target that is a key is the key's column, constants included. */
+/* A target that is a key, even a constant, becomes the key's column. */
 static List *
 outer_targets(const Query *query, set_split *s)
 {
@@ -342,9 +342,9 @@ outer_targets(const Query *query, set_split *s)
 
 /*
  * dp_rewrite_split_sets
- *	  Take a level with grouping sets and aggregates apart, in place; *levels
- *	  are the private levels that it was made of.  False, and nothing has
- *	  changed, where its form does not allow that.
+ *	  Split a level with grouping sets and aggregates, in place; *levels gets
+ *	  the new private levels.  False, without any change, if its form does not
+ *	  allow that.
  */
 bool
 dp_rewrite_split_sets(Query *query, List **levels)

@@ -16,11 +16,11 @@ typedef struct dp_level
 {
 	Query	   *query;
 	struct dp_level *parent;	/* the level around it, or NULL */
-	List	   *raw_ctes;		/* of CommonTableExpr *: of its WITH queries
-								 * those that give private rows */
+	List	   *raw_ctes;		/* of CommonTableExpr *: its WITH queries that
+								 * return private rows */
 } dp_level;
 
-/* ---- raw_rows.c: which rows a level reads ---- */
+/* ---- raw_rows.c: the rows that a level reads ---- */
 extern bool dp_rewrite_is_protected(const RangeTblEntry *entry);
 extern CommonTableExpr *dp_rewrite_find_cte(const dp_level *level,
 											const RangeTblEntry *entry,
@@ -43,7 +43,7 @@ extern Query *dp_rewrite_select_from(Relation table, Relation relation,
 									 dp_value_finder find);
 extern bool dp_rewrite_show_twin(Query *level, int rtindex);
 
-/* ---- answer_probe.c: levels that no row can reach ---- */
+/* ---- answer_probe.c: levels answered without rows ---- */
 extern bool dp_rewrite_answer_probe(Query *query);
 extern bool dp_rewrite_answer_preview(Query *query, const char *text);
 

@@ -12,7 +12,7 @@
 
 #include "level.h"
 
-/* dp_rewrite_is_protected: is it a protected relation, or a part of one? */
+/* dp_rewrite_is_protected: is it a protected relation, or a child of one? */
 bool
 dp_rewrite_is_protected(const RangeTblEntry *entry)
 {
@@ -36,8 +36,8 @@ level_of_cte(const dp_level *level, const RangeTblEntry *entry)
 
 /*
  * dp_rewrite_find_cte
- *	  The WITH query that an entry of the level names, or NULL; *raw: it gives
- *	  private rows.
+ *	  The WITH query that an entry of the level names, or NULL; *raw: it
+ *	  returns private rows.
  */
 CommonTableExpr *
 dp_rewrite_find_cte(const dp_level *level, const RangeTblEntry *entry,
@@ -61,21 +61,21 @@ dp_rewrite_find_cte(const dp_level *level, const RangeTblEntry *entry,
 	return NULL;
 }
 
-/* What is looked for; queries that use others twice are not looked at long. */
+/* Most steps of a search, which may visit the same query many times. */
 #define MOST_LOOKS 1000
 
 typedef struct unit_search
 {
-	bool		steps;			/* or the first step to the unit */
+	bool		steps;			/* also accept the first step to the unit */
 	int			looks;			/* so far */
-	Oid			relid;			/* of a step of several columns */
+	Oid			relid;			/* relation of a step of several columns */
 	List	   *columns;		/* of int: those that were found */
 } unit_search;
 
 /*
- * Is it the column that the relation's path to its unit begins with, or the
- * last of those that were looked for?  Whether several are of one row is seen
- * where the block is verified.
+ * Is it the column with which the relation's path to its unit begins, or the
+ * last one missing of several?  Whether these are of the same row is checked
+ * when the block is verified.
  */
 static bool
 is_step(const dp_relation *relation, AttrNumber column, unit_search *search)
@@ -98,7 +98,9 @@ static bool is_unit(const dp_level *level, Node *node, unit_search *search);
 static bool is_unit_below(const dp_level *parent, Query *query,
 						  AttrNumber column, unit_search *search);
 
-/* Under casts to another name of its type, and to longer whole numbers. */
+/*
+ * The expression below casts to binary-compatible types and larger integers.
+ */
 static Node *
 uncast(Node *node)
 {
@@ -125,7 +127,7 @@ are_units(const dp_level *level, const List *nodes, unit_search *search)
 	return nodes != NIL;
 }
 
-/* The column of each query that a set operation puts together. */
+/* Is the column the unit in all queries of a set operation? */
 static bool
 is_unit_of_all(const dp_level *level, Node *operation, AttrNumber column,
 			   unit_search *search)
@@ -142,7 +144,7 @@ is_unit_of_all(const dp_level *level, Node *operation, AttrNumber column,
 		is_unit_below(level, entry->subquery, column, search);
 }
 
-/* The column of a query below `parent`. */
+/* Is the column of a query below `parent` the unit? */
 static bool
 is_unit_below(const dp_level *parent, Query *query, AttrNumber column,
 			  unit_search *search)
@@ -156,7 +158,9 @@ is_unit_below(const dp_level *parent, Query *query, AttrNumber column,
 	return target != NULL && is_unit(&level, (Node *) target->expr, search);
 }
 
-/* The column of a WITH query, whose queries around it are those around it. */
+/*
+ * The same for a WITH query, whose outer levels are those of its definition.
+ */
 static bool
 is_unit_of_cte(const dp_level *level, const RangeTblEntry *entry,
 			   AttrNumber column, unit_search *search)
@@ -171,9 +175,9 @@ is_unit_of_cte(const dp_level *level, const RangeTblEntry *entry,
 }
 
 /*
- * Is the expression, of the level, the unit's column of a protected relation,
- * and nothing but?  Of a FULL JOIN by the unit either side's is.  If `steps`:
- * or the first column of its path to the unit, each value of which is of one
+ * Is the expression of the level just the unit column of a protected relation?
+ * In a FULL JOIN by the unit, either side's will do.  If `steps`, also the
+ * first column of the path to the unit, each value of which belongs to one
  * unit, too.
  */
 static bool
@@ -221,9 +225,9 @@ is_unit(const dp_level *level, Node *node, unit_search *search)
 /*
  * dp_rewrite_has_unit_key
  *	  Does a level that groups rows have the unit among its keys?  Then each of
- *	  its rows is about one unit.  Below another level the first column of a
- *	  path to the unit will do; on top, where nothing makes the rows private,
- *	  it is an undeclared key like any other.
+ *	  its rows is about one unit.  Below another level, the first column of a
+ *	  path to the unit will do; at the top, where no level above makes the rows
+ *	  private, it is an undeclared key like any other.
  */
 bool
 dp_rewrite_has_unit_key(const dp_level *level)

@@ -1,10 +1,10 @@
 /*
  * replace_aggregate.c
- *	  A plain aggregate becomes the private one that answers the same, of the
- *	  same type.
+ *	  Replace a plain aggregate by the private one with the same meaning and
+ *	  type.
  *
- * Where there is none, the query is refused: a value that means something else
- * than the reader thinks is worse than none.
+ * If there is none, the query is refused: a value with another meaning than
+ * the user expects would be worse than none.
  */
 #include "postgres.h"
 
@@ -97,7 +97,7 @@ refuse(const Aggref *aggregate, const char *plain)
 
 /* ---- arguments ---- */
 
-/* What is aggregated, without what only orders it. */
+/* Aggregated arguments, without those that only order the input. */
 static List *
 own_arguments(const Aggref *aggregate)
 {
@@ -133,7 +133,7 @@ is_constant(const List *arguments, bool one)
 	}
 }
 
-/* Integers that are cast to another type of numbers, which has them all. */
+/* The integer below a lossless cast to another numeric type. */
 static Expr *
 without_cast(Expr *expression)
 {
@@ -157,8 +157,8 @@ without_cast(Expr *expression)
 }
 
 /*
- * The answer has the grid of the column then, and its type by a cast of its
- * own.
+ * Remove such a cast: the result then has the grid of the column, and is cast
+ * to its type afterwards.
  */
 static void
 drop_cast(Aggref *private)
@@ -174,7 +174,7 @@ drop_cast(Aggref *private)
 
 /* ---- counts ---- */
 
-/* A number of rows has noise, but nobody expects it below zero. */
+/* greatest(count, 0): noise must not make a count negative. */
 static Expr *
 not_negative(Aggref *count)
 {
@@ -190,7 +190,7 @@ not_negative(Aggref *count)
 	return (Expr *) greatest;
 }
 
-/* All rows that the filter leaves. */
+/* Count all rows that the filter leaves. */
 static void
 count_rows(Aggref *private)
 {
@@ -203,7 +203,7 @@ count_rows(Aggref *private)
 
 /* ---- quantiles ---- */
 
-/* 1 - fraction where the order is descending. */
+/* The fraction, or 1 - fraction if the order is descending. */
 static Expr *
 fraction_of(const Aggref *aggregate)
 {
@@ -227,8 +227,8 @@ fraction_of(const Aggref *aggregate)
 }
 
 /*
- * The arguments of dp_quantile.  What is there only to make a number a double
- * precision number is left out, so that the answer is on the column's grid.
+ * Set the arguments of dp_quantile.  Casts that only convert to double
+ * precision are removed, so that the result is on the column's grid.
  */
 static bool
 set_quantile(const Aggref *aggregate, Aggref *private)
@@ -282,7 +282,7 @@ with_type(Aggref *private, Oid type)
 	return (Expr *) cast;
 }
 
-/* The expression in place of a plain aggregate, or NULL and a refusal. */
+/* The replacement of a plain aggregate, or NULL and a refusal. */
 static Expr *
 replace(const Aggref *aggregate, dp_refusal **refusal)
 {
@@ -355,8 +355,8 @@ replace_mutator(Node *node, void *context)
 
 /*
  * dp_rewrite_replace_aggregates
- *	  Make the plain aggregates of a level private ones, in place; those of
- *	  levels below it stay.  Returns a refusal, or NULL.
+ *	  Replace the plain aggregates of a level, in place, but not those of
+ *	  levels below it.  Returns a refusal, or NULL.
  */
 dp_refusal *
 dp_rewrite_replace_aggregates(Query *query)

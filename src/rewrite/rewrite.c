@@ -1,23 +1,22 @@
 /*
  * rewrite.c
- *	  Transparent mode: find the levels of a query whose plain aggregates are
- *	  read as private ones.
+ *	  Transparent mode: find the levels of a query whose plain aggregates
+ *	  become private.
  *
- * The query is analysed and rewritten: views are expanded, names and types of
- * its columns are fixed.  A relation is private where it is protected and the
- * user whose rights it is checked with has no right to read what the query
- * reads of it.  So owners, and functions and views that read with their
- * rights, keep exact answers, and nobody else has any to lose: without this
- * mode the query would be refused.
+ * The query is analyzed and rewritten: views are expanded, names and types of
+ * its columns are fixed.  A relation is private if it is protected and the
+ * user whose rights are checked may not read what the query reads of it.  So
+ * owners, and functions and views with their rights, still get exact results;
+ * for others the query would fail without this mode.
  *
- * Levels are looked at from the inside out.  Rows of a private relation stay
+ * Levels are visited from the inside out.  Rows of a private relation remain
  * private rows through levels that neither group nor aggregate, and through
- * those whose keys contain the unit.  The lowest level above them that does
- * aggregate becomes private (replace_aggregate.c), and what it gives is
- * released values, over which everything is plain SQL again.
+ * those whose keys contain the unit.  The lowest level above that aggregates
+ * becomes private (replace_aggregate.c); its results are released values, over
+ * which everything is plain SQL.
  *
- * Nothing here has to be right for privacy.  What it makes is what an analyst
- * could have written: it is verified, split, checked and charged as that.
+ * Privacy does not depend on this code: its result is a query that an analyst
+ * could have written, and is verified, split, checked and charged like one.
  */
 #include "postgres.h"
 
@@ -29,9 +28,9 @@
 
 typedef struct rewriting
 {
-	dp_level   *level;			/* around what is walked */
+	dp_level   *level;			/* the level being walked */
 	const char *text;			/* of the query */
-	bool		met;			/* rows that are private */
+	bool		met;			/* private rows were found */
 	bool		private;		/* a level became private */
 	dp_refusal *refusal;
 } rewriting;
@@ -48,7 +47,7 @@ reads_raw_rows(dp_level *level, RangeTblEntry *entry, rewriting *r)
 	switch (entry->rtekind)
 	{
 		case RTE_RELATION:
-			/* the cheaper question first; most relations may be read */
+			/* the cheaper test first: most relations may be read */
 			if (entry->relid < FirstNormalObjectId ||
 				dp_compat_has_right(level->query, entry) ||
 				!dp_rewrite_is_protected(entry))
@@ -80,7 +79,7 @@ sublink_walker(Node *node, void *context)
 	return expression_tree_walker(node, sublink_walker, context);
 }
 
-/* Everything below the level; true when rows of FROM are private. */
+/* Rewrite everything below the level; true if rows of FROM are private. */
 static bool
 rewrite_below(dp_level *level, rewriting *r)
 {
@@ -106,7 +105,9 @@ rewrite_below(dp_level *level, rewriting *r)
 
 /* ---- levels over private rows ---- */
 
-/* By its form: does what it gives not consist of rows that it reads? */
+/*
+ * Does the level group or aggregate, so that its rows are not those it reads?
+ */
 static bool
 groups_rows(const Query *query)
 {
@@ -115,7 +116,7 @@ groups_rows(const Query *query)
 		(query->distinctClause != NIL && !query->hasDistinctOn);
 }
 
-/* A SELECT over private rows; true when it gives private rows, too. */
+/* Rewrite a SELECT over private rows; true if it returns private rows, too. */
 static bool
 rewrite_raw(dp_level *level, rewriting *r)
 {
@@ -145,7 +146,7 @@ rewrite_raw(dp_level *level, rewriting *r)
 	return false;
 }
 
-/* Rewrite one level and all below; true when it gives private rows. */
+/* Rewrite one level and all below; true if it returns private rows. */
 static bool
 rewrite_level(Query *query, rewriting *r)
 {
@@ -165,7 +166,7 @@ rewrite_level(Query *query, rewriting *r)
 
 /* ---- the query ---- */
 
-/* Once, so that nobody takes the answers for exact ones. */
+/* Tell the user, once per connection, that answers are not exact. */
 static void
 tell_private(void)
 {

@@ -1,11 +1,12 @@
 /*
  * synthetic_rows.c
- *	  Previews of a protected relation that has a twin show the twin's rows.
+ *	  Show rows of the twin in previews of a protected relation.
  *
- * The entry of the relation becomes a subquery over the twin that has the
- * relation's columns, by their numbers, names and types.  What the twin does
- * not have in the same type is NULL: the relation may have been altered since.
- * The rows were released, and are read with the rights of the user who asks.
+ * The relation's entry is replaced by a subquery over the twin that has the
+ * relation's columns, with their numbers, names and types.  Columns that the
+ * twin lacks, or has with another type, are NULL, since the relation may have
+ * been altered.  The rows were released, and are read with the rights of the
+ * user.
  */
 #include "postgres.h"
 
@@ -22,7 +23,7 @@
 
 #include "level.h"
 
-/* Of a column in the twin: its number, or 0 where there is no such one. */
+/* Number of the same column in the twin, or 0 if there is none. */
 static AttrNumber
 find_column(TupleDesc twin, Form_pg_attribute wanted)
 {
@@ -70,8 +71,8 @@ dp_rewrite_read_column(ParseState *state, Form_pg_attribute wanted,
 /*
  * dp_rewrite_select_from
  *	  SELECT the columns of a relation, by their numbers, names and types, each
- *	  as find gives it, FROM ONLY a table.  (Tables that were put under a twin
- *	  hold other rows than those that were released.)
+ *	  as `find` gives it, FROM ONLY a table: children of a twin, if any, have
+ *	  rows that were not released.
  */
 Query *
 dp_rewrite_select_from(Relation table, Relation relation,
@@ -106,7 +107,7 @@ dp_rewrite_select_from(Relation table, Relation relation,
 	return query;
 }
 
-/* Does the level use the row as a whole, or what only the relation has? */
+/* Does the level use whole rows or system columns of the relation? */
 static bool
 uses_more_than_columns(Query *level, int rtindex)
 {
@@ -121,9 +122,9 @@ uses_more_than_columns(Query *level, int rtindex)
 
 /*
  * dp_rewrite_show_twin
- *	  Have a level, which shows rows of the protected relation of one of its
- *	  entries, show those of its twin; false where there is none that the user
- *	  may read, or where it cannot stand for the relation.
+ *	  Make a level that shows rows of a protected relation show those of its
+ *	  twin instead; false if the relation has no twin that the user may read,
+ *	  or if the twin cannot replace it.
  */
 bool
 dp_rewrite_show_twin(Query *level, int rtindex)
@@ -153,7 +154,7 @@ dp_rewrite_show_twin(Query *level, int rtindex)
 	ereport(NOTICE,
 			(errmsg("rows of a protected relation are synthetic"),
 			 errdetail("A preview shows rows of %s, which were released and "
-					   "are nobody's.", dp_protect_qualified_name(relid)),
+					   "are not real.", dp_protect_qualified_name(relid)),
 			 errhint("Ask for aggregates, such as count or avg, to learn "
 					 "about the protected rows.")));
 	table_close(twin, NoLock);
