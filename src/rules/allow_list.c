@@ -1,8 +1,8 @@
 /*
  * allow_list.c
- *	  The functions that may meet a private row, as data.
+ *	  The functions that may be called on private rows, as data.
  *
- * A function may be used on private rows for one of three reasons:
+ * A function is allowed on private rows for one of three reasons:
  *
  *	leakproof		built in, and LEAKPROOF in pg_proc: its authors promise
  *					that nothing but its result depends on its arguments
@@ -14,12 +14,12 @@
  *					gives NULL there (total_functions_*.c); the query is
  *					rewritten to it
  *
- * A condition (..._IF) names what must be constant, and is validated, before
- * planning.  SAFE needs a proof: the comment of its group.  All of them are
- * tried on extreme arguments by test/sql/total_functions.sql.
+ * A condition (..._IF) names what must be constant, and is checked before
+ * planning.  SAFE needs a proof: the comment of its group.
+ * test/sql/total_functions.sql tries all of them on extreme arguments.
  *
- * Operators are judged by their function.  Casts too; relabelling casts need
- * no function and no rule.
+ * Operators and casts are judged by their functions; relabelling casts have no
+ * function and need no rule.
  */
 #include "postgres.h"
 
@@ -113,7 +113,7 @@ const dp_expression_rule dp_expression_rules[] = {
 	SAFE(F_BPCHAR_NAME),
 
 	/*
-	 * Explicit casts to a length cut the value; implicit ones would raise.
+	 * Explicit casts to a length truncate; implicit ones would raise errors.
 	 */
 	SAFE_IF(F_VARCHAR_VARCHAR_INT4_BOOL, EXPLICIT),
 	SAFE_IF(F_BPCHAR_BPCHAR_INT4_BOOL, EXPLICIT),
@@ -133,7 +133,7 @@ const dp_expression_rule dp_expression_rules[] = {
 	TOTAL(F_STRPOS, "textpos"),
 	TOTAL(F_POSITION_TEXT_TEXT, "textpos"),
 
-	/* Lists in a text, and the number of elements, which a header says. */
+	/* Lists in a text, and the number of elements, read from a header. */
 	TOTAL(F_SPLIT_PART, "split_part"),
 	TOTAL(F_STRING_TO_ARRAY_TEXT_TEXT, "text_to_array"),
 	SAFE(F_CARDINALITY),
@@ -147,8 +147,8 @@ const dp_expression_rule dp_expression_rules[] = {
 	TOTAL(F_SUBSTRING_TEXT_INT4_INT4, "text_substr"),
 
 	/*
-	 * Text that is copied into arrays eight times as wide, or through wide
-	 * characters: bounded in length first.
+	 * Functions that copy text into arrays eight times as wide, or to wide
+	 * characters: the length is limited first.
 	 */
 	TOTAL(F_TEXT_BPCHAR, "rtrim1"),
 	TOTAL(F_BTRIM_TEXT, "btrim1"),
@@ -162,7 +162,7 @@ const dp_expression_rule dp_expression_rules[] = {
 	TOTAL_IF(F_UPPER_TEXT, "upper", FOLD),
 	TOTAL_IF(F_INITCAP, "initcap", FOLD),
 
-	/* LIKE: total once the pattern is known not to end in its escape. */
+	/* LIKE: total if the pattern does not end in its escape character. */
 	SAFE_IF(F_TEXTLIKE, PATTERN),
 	SAFE_IF(F_LIKE_TEXT_TEXT, PATTERN),
 	SAFE_IF(F_BPCHARLIKE, PATTERN),
@@ -275,8 +275,8 @@ const dp_expression_rule dp_expression_rules[] = {
 	TOTAL(F_NUMERIC_NUMERIC_INT4, "numeric"),
 
 	/*
-	 * Floating point: sign, and rounding to an integral value, keep every
-	 * class of value.
+	 * Floating point: sign and rounding to integral values map finite values
+	 * to finite ones.
 	 */
 	SAFE(F_FLOAT4ABS),
 	SAFE(F_ABS_FLOAT4),
@@ -352,7 +352,7 @@ const dp_expression_rule dp_expression_rules[] = {
 	TOTAL(F_TRUNC_NUMERIC, "numeric_trunc_integral"),
 	TOTAL(F_WIDTH_BUCKET_NUMERIC_NUMERIC_NUMERIC_INT4, "width_bucket_numeric"),
 
-	/* Time of day, finiteness, and what only shortens. */
+	/* Time of day, finiteness, and conversions that only truncate. */
 	SAFE(F_ISFINITE_DATE),
 	SAFE(F_ISFINITE_TIMESTAMP),
 	SAFE(F_ISFINITE_TIMESTAMPTZ),
@@ -427,8 +427,8 @@ const int	dp_expression_rule_count = lengthof(dp_expression_rules);
 #define GEOMETRY \
 	"It can raise an overflow error, although it is marked LEAKPROOF."
 #define DIGEST \
-	"OpenSSL can forbid it at run time (FIPS), which is an error only where " \
-	"it is reached."
+	"OpenSSL can forbid it at run time (FIPS), which is an error only when " \
+	"it is called."
 #define USE_LIKE \
 	"Use LIKE with a constant pattern, starts_with, or strpos."
 #define USE_TRUNC \
@@ -439,8 +439,8 @@ const int	dp_expression_rule_count = lengthof(dp_expression_rules);
 	"substring, left or right."
 
 /*
- * LEAKPROOF built-ins that are refused all the same, and partial ones for
- * which there is something better to say than that they are not listed.
+ * LEAKPROOF built-ins that are refused nevertheless, and partial ones for
+ * which there is a better hint than the common one.
  */
 static const dp_expression_advice advices[] = {
 	{F_CIRCLE_EQ, GEOMETRY, NULL},
@@ -492,7 +492,7 @@ static const dp_expression_advice advices[] = {
 
 /*
  * dp_rules_find
- *	  The rule about a built-in function, or NULL.
+ *	  The rule for a built-in function, or NULL.
  */
 const dp_expression_rule *
 dp_rules_find(Oid function)
@@ -507,7 +507,7 @@ dp_rules_find(Oid function)
 
 /*
  * dp_rules_find_advice
- *	  What there is to say about refusing a built-in function, or NULL.
+ *	  Detail and hint for refusing a built-in function, or NULL.
  */
 const dp_expression_advice *
 dp_rules_find_advice(Oid function)
@@ -520,7 +520,7 @@ dp_rules_find_advice(Oid function)
 	return NULL;
 }
 
-/* The support function of a btree for two values, by its form. */
+/* Does it have the form of a btree comparison support function? */
 static bool
 compares(Form_pg_proc form)
 {
@@ -532,11 +532,10 @@ compares(Form_pg_proc form)
  * dp_rules_is_leakproof
  *	  May the function be used because PostgreSQL marks it LEAKPROOF?
  *
- * Only of functions written in C that initdb makes with a fixed OID: the
- * mark on anything else is somebody's claim, not PostgreSQL's.  Comparisons
- * promise no more than a sign: how far from 0 they are is an accident (of
- * memcmp, of the compiler), so that an answer could depend on how the plan is
- * executed.
+ * Only internal functions that initdb creates with a fixed OID: on others the
+ * mark is not PostgreSQL's claim.  Three-way comparisons promise only a sign:
+ * their magnitude is an accident (of memcmp, of the compiler), so that results
+ * could depend on how the plan is executed.
  */
 bool
 dp_rules_is_leakproof(Oid function)
@@ -564,8 +563,8 @@ dp_rules_is_leakproof(Oid function)
 
 /*
  * dp_rules_is_comparison
- *	  Is it a built-in comparison of two values that raises no error?  GREATEST
- *	  and LEAST look at its sign.
+ *	  Is it a built-in three-way comparison that raises no errors?  GREATEST
+ *	  and LEAST use its sign.
  */
 bool
 dp_rules_is_comparison(Oid function)

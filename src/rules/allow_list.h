@@ -1,11 +1,11 @@
 /*
  * allow_list.h
- *	  Private to the rules folder: which functions may meet a private row,
- *	  and under what condition.
+ *	  Private to the rules folder: which functions may be called on private
+ *	  rows, and under which conditions.
  *
- * A function that is added may do nothing for the first time where a row asks:
- * what it reads or keeps then belongs in dp_rules_warm (expression_total.c),
- * and what memory it takes in expression_memory.c.
+ * What a new function would read or cache at its first call must be done in
+ * dp_rules_warm (expression_total.c), and the memory that it needs must be
+ * counted in expression_memory.c.
  */
 #ifndef DP_RULES_ALLOW_LIST_H
 #define DP_RULES_ALLOW_LIST_H
@@ -21,8 +21,8 @@ typedef enum dp_condition
 	DP_CONDITION_FIELD,			/* argument 1: constant field name */
 	DP_CONDITION_ZONE,			/* argument 1: constant time zone */
 	DP_CONDITION_PATTERN,		/* argument 2: constant LIKE pattern */
-	DP_CONDITION_PATTERN_FOLD,	/* the same, and letters can be folded */
-	DP_CONDITION_FOLD,			/* letters can be folded */
+	DP_CONDITION_PATTERN_FOLD,	/* the same, and case can be folded */
+	DP_CONDITION_FOLD,			/* case can be folded */
 	DP_CONDITION_ESCAPE,		/* both arguments constant, the escape valid */
 	DP_CONDITION_EXPLICIT,		/* argument 3: true (an explicit cast) */
 	DP_CONDITION_PRECISION		/* argument 2: constant precision, 0 to 6 */
@@ -35,7 +35,7 @@ typedef struct dp_expression_rule
 	dp_condition condition;
 } dp_expression_rule;
 
-/* A built-in that is refused, with a reason or advice of its own. */
+/* A refused built-in with its own detail or hint. */
 typedef struct dp_expression_advice
 {
 	Oid			function;
@@ -70,13 +70,13 @@ extern dp_refusal *dp_rules_in_policy(dp_refusal *refusal,
 
 /* ---- expression_check.c ---- */
 
-/* What the walk over an expression knows and finds. */
+/* State of the walk over an expression. */
 typedef struct dp_expression_walk
 {
-	bool		rewritten;		/* total versions are in place already */
-	bool		aggregates;		/* Aggrefs are allowed, their inputs judged */
-	bool		groups;			/* those of unit_aggregate.c are */
-	bool		windows;		/* those of unit_window.c are */
+	bool		rewritten;		/* total versions are already in place */
+	bool		aggregates;		/* Aggrefs are allowed, their inputs checked */
+	bool		groups;			/* those of unit_aggregate.c are allowed */
+	bool		windows;		/* those of unit_window.c are allowed */
 	dp_refusal *refusal;		/* the first one found */
 } dp_expression_walk;
 
@@ -92,7 +92,7 @@ extern const dp_expression_rule *dp_rules_find_by_total(Oid function);
 
 /* ---- expression_long.c ---- */
 
-/* What the expressions of a row may take of memory. */
+/* Most memory that expressions may take for one row. */
 #define DP_EXPRESSION_MEMORY ((Size) 64 * 1024 * 1024)
 #define DP_EXPRESSION_NUMERIC ((Size) 80 * 1024)	/* the longest numeric */
 #define DP_EXPRESSION_SHORT ((Size) 64)
@@ -104,7 +104,7 @@ extern Node *dp_rules_column(const Query *level, const Var *var,
 							 const Query **below);
 extern bool dp_rules_compares_bytes(Oid function);
 extern Size dp_rules_count_elements(Node *list);
-/* dp_pg.short_value or sortable_value around what is read and may be long */
+/* Put dp_pg.short_value or sortable_value around values that may be long. */
 extern Query *dp_rules_shorten(Query *query);
 
 /* ---- unit_aggregate.c ---- */

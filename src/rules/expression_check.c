@@ -2,23 +2,23 @@
  * expression_check.c
  *	  The walk over an expression that will see private rows.
  *
- * It allows what it knows and refuses the rest:
+ * It allows what is listed and refuses everything else:
  *
  *	- columns (of the level itself; no system column, no whole row),
  *	  constants, external parameters, current_date and its kin;
  *	- calls of functions, operators and casts that allow_list.h allows;
  *	  those with a total version only where the call can be replaced;
- *	- calls of other immutable built-ins that are free of columns, which are
- *	  computed before a row is read (dp_rules_is_later);
+  * - calls of other immutable built-ins without columns, which are computed
+ *	 before rows are read (dp_rules_is_later);
  *	- AND, OR, NOT, CASE, COALESCE, NULLIF, GREATEST, LEAST, IS [NOT] NULL,
  *	  IS [NOT] DISTINCT FROM, IS TRUE ..., row comparisons, relabelling casts,
  *	  COLLATE, and ANY, ALL and IN over arrays free of columns.
  *
- * Everything that such a node calls behind the scenes is judged as well: the
- * comparison of GREATEST, of a row comparison.  A domain's checks, a cast
- * through text, an operator or cast made by a user are never run.
+ * Functions that such a node calls implicitly are checked as well: the
+ * comparison of GREATEST, of a row comparison.  A domain's constraints, casts
+ * through text, and users' operators or casts are never run.
  *
- * Memory is looked at when the query is planned: expression_memory.c.
+ * Memory is checked when the query is planned: expression_memory.c.
  */
 #include "postgres.h"
 
@@ -43,7 +43,7 @@
 	"It is not part of PostgreSQL, and code made by a user must not run on " \
 	"private rows."
 
-/* Nodes that are refused, whatever is in them. */
+/* Nodes that are refused, whatever they contain. */
 static const struct
 {
 	NodeTag		tag;
@@ -53,7 +53,7 @@ static const struct
 }			refused_nodes[] = {
 	{T_SubLink, "subquery", NULL,
 		"Write EXISTS or IN in WHERE, CASE, FILTER or a column of a subquery; "
-	"else join with what it reads, or pass its value as a parameter."},
+		"otherwise join what it reads, or pass its value as a parameter."},
 	{T_SubPlan, "subquery", NULL, NULL},
 	{T_Aggref, "aggregate", "It would be computed before any noise is added.",
 	"Use the private aggregates at the outer level."},
@@ -83,7 +83,7 @@ static const struct
 	{T_NamedArgExpr, "named argument", NULL, "Give the arguments by position."}
 };
 
-/* Where the token that a node is made of stands, not its first argument. */
+/* Location of a node's own token, not of its first argument. */
 static int
 token_location(Node *node)
 {
@@ -121,14 +121,14 @@ is_volatile(Oid function, bool *set)
 	return answer;
 }
 
-/* Refuse a function, an operator by its name; says why and what instead. */
+/* Refuse a function or an operator, with the reason and an alternative. */
 static dp_refusal *
 refuse_function(Oid function, Oid operator, int location,
 				bool is_not_replaceable)
 {
 	const dp_expression_advice *advice = dp_rules_find_advice(function);
-	const char *detail = "It can raise an error, or give values of any size, "
-		"depending on private values.";
+	const char *detail = "It can raise an error, or return values of any "
+						 "size, depending on private values.";
 	const char *hint = HINT_OUTSIDE;
 	bool		set = false;
 
@@ -144,16 +144,16 @@ refuse_function(Oid function, Oid operator, int location,
 		hint = HINT_OUTSIDE;
 	}
 	else if (is_volatile(function, &set))
-		detail = "It is volatile: it can have side effects, or give another "
-			"value for each row.";
+		detail = "It is volatile: it can have side effects, or return another "
+				 "value for each row.";
 	else if (set)
 		detail = "It returns a set.";
 	if (advice != NULL && advice->detail != NULL)
 		detail = advice->detail;
 	if (dp_rules_is_comparison(function) && !OidIsValid(operator))
 	{
-		detail = "Only the sign of its result has a meaning; how far it is "
-			"from 0 can depend on how a query is executed.";
+		detail = "Only the sign of its result has a meaning; its magnitude "
+				 "can depend on how a query is executed.";
 		hint = "Compare with the operators <, =, >.";
 	}
 	if (advice != NULL && advice->hint != NULL && !is_not_replaceable)
@@ -165,7 +165,7 @@ refuse_function(Oid function, Oid operator, int location,
 							format_procedure(function));
 }
 
-/* Refuse a node, named when it is known. */
+/* Refuse a node, by its name if it has one. */
 static dp_refusal *
 refuse_node(Node *node)
 {
@@ -218,8 +218,8 @@ has_collatable(List *args)
  * dp_rules_check_function
  *	  May this call be made on private rows?
  *
- * operator is InvalidOid for a plain call.  replaceable: the node can be
- * replaced by a call of a total version.  rewritten: it should have been.
+ * operator is InvalidOid for a plain call. replaceable: the node can be
+ * replaced by a call of a total version; rewritten: it must have been.
  */
 dp_refusal *
 dp_rules_check_function(Oid function, Oid operator, List *args,
@@ -307,8 +307,8 @@ check_row_comparison(RowCompareExpr *row)
 }
 
 /*
- * The array of ANY, ALL and IN: free of columns, and made of constants,
- * parameters and casts of them, so that nothing about it depends on a row.
+ * The array of ANY, ALL and IN must be made of constants, parameters and casts
+ * of them, so that it does not depend on rows.
  */
 static bool
 array_walker(Node *node, dp_expression_walk *walk)
@@ -401,8 +401,8 @@ check_column(Var *var)
 
 /*
  * dp_rules_walker
- *	  Walks until the first refusal, which it leaves in the walk; returns true
- *	  when there is one.
+ *	  Walk until the first refusal, which is left in the walk; returns true if
+ *	  there is one.
  */
 bool
 dp_rules_walker(Node *node, void *context)
@@ -523,7 +523,7 @@ dp_rules_walker(Node *node, void *context)
 		expression_tree_walker(node, dp_rules_walker, walk);
 }
 
-/* `walk` says, before it begins, what else may stand in the expression. */
+/* `walk` tells what else is allowed in the expression. */
 static dp_refusal *
 check(Node *expression, dp_expression_walk walk)
 {
@@ -540,7 +540,7 @@ dp_rules_check(Node *expression)
 
 /*
  * dp_rules_check_groups
- *	  As dp_rules_check, for what a level that groups by the unit gives.
+ *	  See dp_rules.h.
  */
 dp_refusal *
 dp_rules_check_groups(Node *expression)

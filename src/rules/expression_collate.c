@@ -1,20 +1,21 @@
 /*
  * expression_collate.c
- *	  Texts that are ordered by a language, or divided into its words.
+ *	  Limit texts that are compared linguistically or divided into words.
  *
- * ICU keeps what it has made of two texts until it knows which comes first:
- * up to 18 collation elements of 8 bytes for a letter of 3 bytes (U+FDFA),
- * while the most important parts are equal, in arrays that double.  initcap()
- * divides text without spaces by a dictionary, with 60 bytes for each byte.
- * For a text of 1 MB that would be 200 MB.  The C library needs no memory, but
- * time that is quadratic, in a call that nothing can interrupt.
+ * ICU keeps the collation elements of two texts until they differ: up to 18
+ * elements of 8 bytes for a letter of 3 bytes (U+FDFA), as long as primary
+ * weights are equal, in arrays that double. initcap() divides text without
+ * spaces by a dictionary, with 60 bytes for each byte.  For a text of 1 MB
+ * that would be 200 MB.  The C library needs no memory, but quadratic time, in
+ * a call that cannot be interrupted.
  *
- * So under a collation other than C a value counts as NULL there when it is
- * longer than DP_TOTAL_COLLATED_LIMIT: dp_pg.sortable_value stands around it,
- * wherever it comes from.  Equality compares bytes, and needs none of it.
+ * So under a collation other than C, values longer than
+ * DP_TOTAL_COLLATED_LIMIT count as NULL there: dp_pg.sortable_value is put
+ * around them, wherever they come from.  Equality compares bytes and needs no
+ * limit.
  *
- * Rules of somebody's own may make more elements of a letter; their collations
- * are refused (expression_constant.c).
+ * Custom rules may make more elements of a letter; collations with rules are
+ * refused (expression_constant.c).
  */
 #include "postgres.h"
 
@@ -35,7 +36,7 @@ dp_rules_sortable_value(void)
 	return dp_catalog_function("sortable_value", 1, &type);
 }
 
-/* dp_rules_is_linguistic: is the collation, if any, another than C? */
+/* dp_rules_is_linguistic: is the collation, if any, other than C? */
 bool
 dp_rules_is_linguistic(Oid collation)
 {
@@ -81,7 +82,7 @@ uses_words(Oid function)
 	}
 }
 
-/* dp_rules_collates: does a language decide what such a call answers? */
+/* dp_rules_collates: does the result of such a call depend on a language? */
 bool
 dp_rules_collates(Oid function, Oid collation)
 {

@@ -1,16 +1,16 @@
 /*
  * expression_constant.c
- *	  What must be a constant in an expression over private rows, checked
- *	  before planning: field names, time zones, LIKE patterns, escapes,
- *	  precisions; and collations, which are constants of a call too.
+ *	  What must be constant in an expression over private rows, checked before
+ *	  planning: field names, time zones, LIKE patterns, escapes, precisions,
+ *	  and collations, which are constants of a call, too.
  *
- * A built-in looks at these only when a row reaches it, so that a bad one
- * would be an error that tells whether such a row exists.
+ * A built-in checks these only when it is called for a row, so the error of an
+ * invalid one would reveal whether such a row exists.
  *
- * What is computed from constants is one.  So is a parameter, and what is
- * computed from parameters, whose value is known when the query is planned in
- * the connection, before the charge: a query is checked a second time then,
- * `settled`, and what still is no constant is refused.
+ * Expressions over constants are constants.  So are parameters and expressions
+ * over them: their values are known when the query is planned in the
+ * connection, before the charge.  The query is then checked again, `settled`,
+ * and what is still not constant is refused.
  */
 #include "postgres.h"
 
@@ -39,7 +39,7 @@
 	dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, location, detail, hint, \
 					 __VA_ARGS__)
 
-/* The constant an expression is as it stands, relabelled perhaps, or NULL. */
+/* The constant that an expression is, perhaps relabelled, or NULL. */
 static Const *
 plain_constant(Node *node)
 {
@@ -57,7 +57,7 @@ plain_constant(Node *node)
 	return NULL;
 }
 
-/* PostgreSQL's own, immutable, and without arguments to be judged? */
+/* Is it an immutable built-in without arguments to be checked? */
 static bool
 may_run_early(Oid function)
 {
@@ -69,10 +69,9 @@ may_run_early(Oid function)
 }
 
 /*
- * True where computing an expression could run anything else.  It is computed
- * while the query is judged, so nothing in it has been judged before, and the
- * current user may be the owner of a function that was handed somebody else's
- * view.
+ * True if computing an expression could run anything else.  It is computed
+ * during the check, so nothing in it has been checked before, and the current
+ * user may be the owner of a function that was passed another role's view.
  */
 static bool
 foreign_walker(Node *node, void *context)
@@ -111,7 +110,7 @@ foreign_walker(Node *node, void *context)
 	return expression_tree_walker(node, foreign_walker, context);
 }
 
-/* The constant an expression is, or can be computed to be, or NULL. */
+/* The constant that an expression is or can be evaluated to, or NULL. */
 static Const *
 constant_of(Node *node)
 {
@@ -124,7 +123,7 @@ constant_of(Node *node)
 	return plain_constant(eval_const_expressions(NULL, node));
 }
 
-/* An argument that is no constant: refused, unless it will be one. */
+/* An argument is not constant: refuse it, unless it will be. */
 static dp_refusal *
 refuse_variable(Node *argument, int location, const char *what, bool settled)
 {
@@ -133,8 +132,8 @@ refuse_variable(Node *argument, int location, const char *what, bool settled)
 	if (!settled && dp_rules_is_public_scalar(argument))
 		return NULL;
 	return refuse_shape(here >= 0 ? here : location,
-						psprintf("A bad %s would raise an error only if a row "
-								 "reached it.", what),
+						psprintf("An invalid %s would raise an error only if "
+								 "a row reached it.", what),
 						psprintf("Write the %s as a constant or a parameter "
 								 "in the query.", what),
 						"the %s must be a constant on private rows", what);
@@ -181,7 +180,7 @@ check_zone(List *args, int location, bool settled)
 							TextDatumGetCString(zone->constvalue));
 }
 
-/* One pattern, text or bytea: both are varlena that hold the bytes. */
+/* Check a pattern, text or bytea: both are varlenas with the bytes. */
 static dp_refusal *
 check_pattern_value(Datum value, int location)
 {
@@ -195,7 +194,7 @@ check_pattern_value(Datum value, int location)
 		case DP_PATTERN_ESCAPE:
 			return refuse_parameter(location,
 									"A backslash makes the next character "
-									"stand for itself.",
+									"literal.",
 									"Write \\\\ for a backslash.",
 									"pattern ends in its escape character");
 		case DP_PATTERN_WILDCARDS:
@@ -207,9 +206,9 @@ check_pattern_value(Datum value, int location)
 }
 
 /*
- * LIKE .. ESCAPE: both arguments constant, the escape one character?  The
- * escape has to be one that is written, since it is looked at while the query
- * is planned.
+ * LIKE .. ESCAPE: both arguments must be constant, and the escape one
+ * character.  The escape cannot be a parameter, since the planner evaluates
+ * it.
  */
 static dp_refusal *
 check_escape(List *args, int location, bool settled)
@@ -328,15 +327,16 @@ check_fold(Oid collation, int location)
 	if (!OidIsValid(collation) || dp_rules_fold_is_safe(collation))
 		return NULL;
 	return refuse_shape(location,
-						"In the encoding of this database some characters "
-						"cannot be folded, which raises an error.",
+						"In the encoding of this database, folding some "
+						"characters raises an error.",
 						"Use COLLATE \"C\".",
-						"letters cannot be folded on private rows here");
+						"case cannot be folded on private rows in this "
+						"database");
 }
 
 /*
- * A cast to varchar(n) or character(n).  The grammar admits lengths up to
- * MaxAttrSize; a call by name could ask for a gigabyte of padding.
+ * A cast to varchar(n) or character(n).  The grammar allows lengths up to
+ * MaxAttrSize; a call by name could request a gigabyte of padding.
  */
 static dp_refusal *
 check_length_cast(Oid function, List *args, int location)
@@ -369,8 +369,8 @@ check_length_cast(Oid function, List *args, int location)
 
 /*
  * dp_rules_check_condition
- *	  Does a call fulfil the condition of its rule?  NULL if so, or if that
- *	  depends on what is to be known later and `settled` is not set.
+ *	  Does a call satisfy the condition of its rule?  NULL if so, or if that
+ *	  depends on values that are known later and `settled` is not set.
  */
 dp_refusal *
 dp_rules_check_condition(const dp_expression_rule *rule, Oid function,
@@ -417,7 +417,7 @@ dp_rules_check_condition(const dp_expression_rule *rule, Oid function,
 
 /* ---- when all values are known ---- */
 
-/* Does it depend on its arguments, and settings, alone? */
+/* Does it depend only on its arguments and settings? */
 static bool
 is_computable(Oid function)
 {
@@ -427,7 +427,7 @@ is_computable(Oid function)
 		 function == F_TO_DATE);
 }
 
-/* The value that CASE compares is one of the row's. */
+/* Does it use the value that CASE compares, which is one of the row's? */
 static bool
 case_walker(Node *node, void *context)
 {
@@ -438,9 +438,8 @@ case_walker(Node *node, void *context)
 
 /*
  * dp_rules_is_later
- *	  A call of a built-in that private rows must not meet, free of columns:
- *	  the connection computes it before.  Its arguments are judged by
- *	  themselves.
+ *	  Is it a call without columns of a built-in that is not allowed on private
+ *	  rows?  The connection computes it first.  Arguments are not checked here.
  */
 bool
 dp_rules_is_later(Node *node)
@@ -488,7 +487,7 @@ check_settled_array(ScalarArrayOpExpr *expr)
 
 static bool settled_walker(Node *node, void *context);
 
-/* What policies add to a level, by the policy's name. */
+/* Check what policies add to a level; refusals name the policy. */
 static bool
 settled_policies(Query *level, dp_refusal **refusal)
 {
@@ -554,11 +553,11 @@ dp_rules_check_settled(Node *query)
 
 /*
  * dp_rules_check_collation
- *	  Can a collation compare, sort and match every text?
+ *	  Check that a collation can compare, sort and match every text.
  *
- * Undetermined and nondeterministic ones are errors of some functions, raised
- * where a row reaches them.  The locale is opened here, so that one that the
- * operating system lost is an error now.
+ * Undetermined and nondeterministic ones make some functions raise errors when
+ * called for a row.  The locale is opened here, so that one missing in the
+ * operating system is an error now.
  */
 dp_refusal *
 dp_rules_check_collation(Oid collation, int location)
@@ -583,8 +582,8 @@ dp_rules_check_collation(Oid collation, int location)
 							"on private rows", get_collation_name(collation));
 	if (dp_compat_collation_has_rules(collation))
 		return refuse_shape(location,
-							"What ICU makes of a letter by rules of its own "
-							"has no known size.",
+							"The memory that ICU needs for a letter with "
+							"custom rules is not known.",
 							"Use COLLATE with a collation without rules.",
 							"collation \"%s\" has rules and cannot be used on "
 							"private rows", get_collation_name(collation));

@@ -1,9 +1,9 @@
 /*
  * expression_long.c
- *	  Columns without a length, in expressions over private rows.
+ *	  Columns without a declared length, in expressions over private rows.
  *
- * Nothing says how long their values are, so dp_pg.short_value stands where
- * one is read, which makes longer ones NULL (expression_memory.c).
+ * Their values may have any length, so dp_pg.short_value is put where one is
+ * read, which makes longer ones NULL (expression_memory.c).
  */
 #include "postgres.h"
 
@@ -33,7 +33,7 @@ dp_rules_short_value(void)
 
 /*
  * dp_rules_type_bytes
- *	  Largest value of a type, or 0: nothing says how long it may be.
+ *	  Size of the largest value of a type, or 0 if it has no known limit.
  */
 Size
 dp_rules_type_bytes(Oid type, int32 typmod)
@@ -55,7 +55,7 @@ dp_rules_type_bytes(Oid type, int32 typmod)
 	return most > 0 && most <= DP_TOTAL_TEXT_LIMIT ? (Size) most : 0;
 }
 
-/* A column of UNION ALL: one of those of its arms, which are its entries. */
+/* A column of UNION ALL: any of those of its arms, which are its entries. */
 static Node *
 any_column(const Query *united, const Var *var)
 {
@@ -96,7 +96,7 @@ dp_rules_column(const Query *level, const Var *var, const Query **below)
 
 /*
  * dp_rules_count_elements
- *	  Elements of a list of constants; of anything else too many.
+ *	  Number of elements of a list of constants; too many for anything else.
  */
 Size
 dp_rules_count_elements(Node *list)
@@ -105,7 +105,7 @@ dp_rules_count_elements(Node *list)
 	Size		n = 0;
 	ListCell   *lc;
 
-	/* of an array's elements to another type, which the planner folds */
+	/* casts of elements to another type, which the planner folds */
 	while (IsA(list, ArrayCoerceExpr) || IsA(list, RelabelType))
 		list = IsA(list, RelabelType) ?
 			(Node *) ((RelabelType *) list)->arg :
@@ -140,8 +140,8 @@ has_long(List *args, const Query *level)
 }
 
 /*
- * May the value be a column's, perhaps through subqueries and CASE, of no
- * known length?  Of a node that is not listed everything may.
+ * May the value be that of a column without a known length, perhaps through
+ * subqueries and CASE?  Unlisted nodes are judged by their type.
  */
 static bool
 is_long(Node *node, const Query *level)
@@ -179,9 +179,9 @@ is_long(Node *node, const Query *level)
 							  ((Var *) node)->vartypmod) == 0;
 		case T_Const:
 		case T_ArrayExpr:		/* of constants */
-		case T_FuncExpr:		/* bounded by arguments */
+		case T_FuncExpr:		/* limited by arguments */
 		case T_OpExpr:
-		case T_MinMaxExpr:		/* of what was shortened */
+		case T_MinMaxExpr:		/* of shortened values */
 		case T_CaseTestExpr:
 			return false;
 		default:
@@ -190,7 +190,7 @@ is_long(Node *node, const Query *level)
 	}
 }
 
-/* A function of a value that answers a value of the same type. */
+/* A call of a function whose result has the type of its argument. */
 static Node *
 wrap(Oid function, Node *node)
 {
@@ -203,7 +203,7 @@ wrap(Oid function, Node *node)
 	return (Node *) call;
 }
 
-/* Is it known that a language may order the value? */
+/* Is the value known to be short enough for a linguistic comparison? */
 static bool
 is_sortable(Node *node)
 {
@@ -224,7 +224,9 @@ is_sortable(Node *node)
 	return most > 0 && most <= DP_TOTAL_COLLATED_LIMIT;
 }
 
-/* The value, or NULL where it is too long, for a language or at all. */
+/*
+ * The value, or NULL if it is too long, for linguistic comparison or at all.
+ */
 static Node *
 shorten(Node *node, const Query *level, bool collated)
 {
@@ -253,7 +255,7 @@ dp_rules_compares_bytes(Oid function)
 	}
 }
 
-/* Equality of a column with a constant looks at the lengths first. */
+/* Equality of a column with a constant, which compares lengths first. */
 static bool
 compares_lengths(const OpExpr *operator)
 {
@@ -262,7 +264,7 @@ compares_lengths(const OpExpr *operator)
 		 IsA(lsecond(operator->args), Const));
 }
 
-/* IN with so few constants that each is compared, and none is hashed. */
+/* IN with so few constants that they are compared and not hashed. */
 static bool
 compares_few(const ScalarArrayOpExpr *operator)
 {
@@ -271,7 +273,10 @@ compares_few(const ScalarArrayOpExpr *operator)
 		DP_EXPRESSION_HASHED;
 }
 
-/* Functions of the release know themselves what is long. */
+/*
+ * Built-ins and total versions.  (Functions of the release handle long
+ * values.)
+ */
 static bool
 reads_values(Oid function)
 {
@@ -292,7 +297,7 @@ arguments_of(Node *node)
 		case T_DistinctExpr:
 			return compares_lengths((OpExpr *) node) ? NULL :
 				&((OpExpr *) node)->args;
-		case T_NullIfExpr:		/* gives the value on */
+		case T_NullIfExpr:		/* returns the value */
 			return &((NullIfExpr *) node)->args;
 		case T_ScalarArrayOpExpr:
 			return compares_few((ScalarArrayOpExpr *) node) ? NULL :
@@ -304,7 +309,7 @@ arguments_of(Node *node)
 	}
 }
 
-/* Does a language order what the node is given? */
+/* Does the node compare its arguments linguistically? */
 static bool
 is_collated(Node *node)
 {
@@ -337,7 +342,7 @@ shorten_all(List *args, const Query *level, bool collated)
 		lfirst(lc) = shorten(lfirst(lc), level, collated);
 }
 
-/* Each pair has a collation of its own. */
+/* Each pair has its own collation. */
 static void
 shorten_rows(RowCompareExpr *rows, const Query *level)
 {

@@ -1,36 +1,35 @@
 /*
  * expression_memory.c
- *	  What evaluating expressions on one private row may take of memory, known
- *	  before any row is read.
+ *	  Limit the memory for evaluating expressions on one private row before any
+ *	  row is read.
  *
- * If memory ran out only where a private condition holds, the error would tell
- * of a row (or the whole machine would: nothing catches its out-of-memory
- * killer).  So every node's largest result is inferred from the query's text
- * and from declared types, all public, and a query that may take too much is
- * refused before it is charged.
+ * If memory ran out only where a private condition holds, the error, or the
+ * system's out-of-memory killer, would reveal a row.  So the largest result of
+ * every node is inferred from the query's text and declared types, all public,
+ * and a query that may take too much is refused before it is charged.
  *
- *	- A column is as long as its type says: char(n), varchar(n), numeric.  One
- *	  without a length counts as NULL in expressions where it is longer than
- *	  DP_TOTAL_TEXT_LIMIT: dp_pg.short_value stands where it is read.  Where no
- *	  value is fetched (IS NULL, a group key, equality with a constant or a
- *	  few of them, which compares lengths first) it stays as it is.
- *	- A function's result is bounded by its arguments (allow_list.c);
- *	  those that are longer are known here.
- *	- What a call fetches (out-of-line values) and answers is kept until the
- *	  row is done, except in comparisons, which give it back.  A pattern under
- *	  ANY or ALL is a call for each of its elements.
+   * - A column is as long as its type allows: char(n), varchar(n), numeric.
+ *	 One without a length counts as NULL in expressions if it is longer than
+ *	 DP_TOTAL_TEXT_LIMIT: dp_pg.short_value is put where it is read.  Where no
+ *	 value is fetched (IS NULL, a group key, equality with one or a few
+ *	 constants, which compares lengths first) it is used as it is.
+ * - A function's result is bounded by its arguments (allow_list.c);
+ *	 exceptions are listed here.
+  * - What a call fetches (out-of-line values) and returns is kept until the
+ *	 row is done, except in comparisons, which free it.  A pattern under ANY or
+ *	 ALL is a call for each of its elements.
  *	- A list of constants that is hashed is hashed when a row first reaches it.
- *	- While it works a call may take several times what it is given: 12 bytes
+  * - A call may temporarily take several times its arguments' size: 12 bytes
  *	  for a character in btrim(), wide characters and their conversions in
  *	  upper() and initcap(), copies in comparisons.
  *
- * What is limited is what a row keeps, and what one call works with.  What is
- * reserved for it is more, since
- * palloc rounds sizes up, a total function may fetch an argument twice, and
- * what is given back is of use only to what is no larger.
+ * Limits apply to what a row keeps and to what one call uses temporarily.
+ * More is reserved, since palloc rounds sizes up, a total function may fetch
+ * an argument twice, and freed memory can only be reused for requests that are
+ * no larger.
  *
- * Columns of subqueries count as their expressions do, wherever they are used:
- * the planner may put them there.
+ * Columns of subqueries count as their expressions wherever they are used,
+ * because the planner may pull them up.
  */
 #include "postgres.h"
 
@@ -50,12 +49,12 @@
 #define HASHED_BYTES ((Size) 48)	/* a constant's share of a hash table */
 #define FOLD_FACTOR 3			/* full case mappings in UTF-8 */
 #define LIST_FACTOR 8			/* of lengths and padding */
-#define WORK_FACTOR 16			/* of what a call is given */
+#define WORK_FACTOR 16			/* times a call's arguments */
 #define COMPARE_FACTOR 4		/* copies of both sides, of wide characters */
-#define COLLATE_FACTOR 150		/* by ICU, expression_collate.c */
+#define COLLATE_FACTOR 150		/* for ICU, expression_collate.c */
 #define KEPT_FACTOR 3
 #define PASSING_FACTOR 2
-#define CALL_BYTES 65536		/* whatever a call is given */
+#define CALL_BYTES 65536		/* any call */
 #define MOST_WORKING (4 * DP_EXPRESSION_MEMORY)
 
 /* ---- lengths ---- */
@@ -64,8 +63,8 @@ typedef struct memory_walk
 {
 	const Query *level;
 	Size		kept;			/* until the row is done */
-	Size		passing;		/* the most that one comparison takes */
-	Size		working;		/* the most that one call works with */
+	Size		passing;		/* the most that a comparison fetches */
+	Size		working;		/* the most that a call uses temporarily */
 } memory_walk;
 
 static Size value_bytes(Node *node, const Query *level);
@@ -109,7 +108,7 @@ largest_bytes(List *args, const Query *level)
 	return largest;
 }
 
-/* The built-in that a call is about, whose total version it may be. */
+/* The built-in function of a call, or of the total version that it calls. */
 static Oid
 built_in(Oid function)
 {
@@ -136,7 +135,10 @@ call_bytes(Oid function, Oid type, List *args, const Query *level)
 		case F_INITCAP:
 			return FOLD_FACTOR * sum;
 		case F_STRING_TO_ARRAY_TEXT_TEXT:
-			/* an empty element has a header, and one more than bytes */
+			/*
+			 * an empty element has a header; there is one element more than
+			 * bytes
+			 */
 			return Min(LIST_FACTOR * sum, LIST_FACTOR * DP_TOTAL_LIST_LIMIT) +
 				DP_EXPRESSION_SHORT;
 		case F_BPCHAR_BPCHAR_INT4_BOOL:
@@ -165,7 +167,7 @@ case_bytes(const CaseExpr *expression, const Query *level)
 	return largest;
 }
 
-/* By its type, of a node about which nothing else is known. */
+/* Largest size by type, for a node about which nothing else is known. */
 static Size
 node_bytes(Node *node)
 {
@@ -175,7 +177,7 @@ node_bytes(Node *node)
 	return most > 0 ? most : DP_TOTAL_TEXT_LIMIT;
 }
 
-/* Bytes of the largest value that an expression may have. */
+/* Size of the largest value that an expression may have. */
 static Size
 value_bytes(Node *node, const Query *level)
 {
@@ -217,7 +219,7 @@ value_bytes(Node *node, const Query *level)
 	}
 }
 
-/* Does it answer what it is given? */
+/* Does it return its argument? */
 static bool
 passes_on(Oid function)
 {
@@ -225,7 +227,10 @@ passes_on(Oid function)
 		function == dp_rules_sortable_value();
 }
 
-/* Below what answers what it is given, or a shorter spelling of it. */
+/*
+ * The expression below functions that return their argument, or a shorter
+ * spelling of it.
+ */
 static const Node *
 peel(const Node *value, const Query *level)
 {
@@ -248,8 +253,8 @@ peel(const Node *value, const Query *level)
 }
 
 /*
- * Bytes of what a value was cast to: varchar(n), char(n), numeric(p, s).  Zero
- * or less: to nothing that has a length.
+ * Largest size of the type that a value was cast to: varchar(n), char(n),
+ * numeric(p, s).  Zero or less if that has no length.
  */
 static int32
 cast_bytes(const Node *value, const Query *level)
@@ -287,11 +292,11 @@ dp_rules_kept_bytes(Node *value, const Query *level)
 		Min(bytes, DP_TOTAL_COLLATED_LIMIT);
 }
 
-/* ---- rows that are handed over ---- */
+/* ---- size of result rows ---- */
 
 /*
- * A public row's value is passed on as it is, however long, by its own column
- * and by expressions that answer what they are given.
+ * A column of a public row, and expressions that return their argument, pass
+ * on values of any length.
  */
 static Size
 target_bytes(Node *node, const Query *level, Size widest)
@@ -332,9 +337,9 @@ dp_rules_row_bytes(const Query *query, Size widest)
 	return sum;
 }
 
-/* ---- what a row takes ---- */
+/* ---- memory for a row ---- */
 
-/* May the value be out of line, so that whoever reads it makes a copy? */
+/* May the value be out of line, so that reading it makes a copy? */
 static bool
 may_be_fetched(Node *node)
 {
@@ -357,7 +362,9 @@ fetched_bytes(List *args, const Query *level)
 	return sum;
 }
 
-/* Comparisons of PostgreSQL give back what they fetched; patterns do not. */
+/*
+ * PostgreSQL's comparisons free what they fetched; pattern matching does not.
+ */
 static bool
 gives_back(Oid function)
 {
@@ -370,7 +377,7 @@ gives_back(Oid function)
 						  rule->condition != DP_CONDITION_PATTERN_FOLD));
 }
 
-/* ILIKE makes copies of both sides in small letters. */
+/* ILIKE makes lower-case copies of both sides. */
 static bool
 folds(Oid function)
 {
@@ -380,21 +387,23 @@ folds(Oid function)
 	return rule != NULL && rule->condition == DP_CONDITION_PATTERN_FOLD;
 }
 
-/* A comparison takes this, and gives it back. */
+/* A comparison takes this, and frees it. */
 static void
 pass(memory_walk *walk, Size bytes)
 {
 	walk->passing = Max(walk->passing, bytes);
 }
 
-/* A call is given this, and takes more while it works. */
+/*
+ * A call has arguments of this size, and takes a multiple of it temporarily.
+ */
 static void
 work(memory_walk *walk, Size given, Size factor)
 {
 	walk->working = Max(walk->working, factor * given);
 }
 
-/* Sizes that are too much anyway do not overflow. */
+/* Add to what is kept; sizes above the limit are capped against overflow. */
 static void
 keep(memory_walk *walk, Size bytes, Size times)
 {
@@ -403,7 +412,7 @@ keep(memory_walk *walk, Size bytes, Size times)
 	walk->kept = Min(walk->kept, 2 * DP_EXPRESSION_MEMORY);
 }
 
-/* So many calls of a function with such arguments. */
+/* Count `times` calls of a function with these arguments. */
 static void
 add_call(Oid function, Oid collation, Node *call, List *args, Size times,
 		 memory_walk *walk)
@@ -433,8 +442,8 @@ add_call(Oid function, Oid collation, Node *call, List *args, Size times,
 }
 
 /*
- * An exact aggregate may fetch what it is given; what it looks up by its bytes
- * it gives back (places/value_bytes.c), numbers it does not.
+ * An exact aggregate may fetch its arguments.  It frees those that it looks up
+ * by their bytes (places/value_bytes.c), but not numerics.
  */
 static void
 add_aggregate(const Aggref *aggregate, memory_walk *walk)
@@ -453,8 +462,8 @@ add_aggregate(const Aggref *aggregate, memory_walk *walk)
 }
 
 /*
- * x operator ANY or ALL (list).  Patterns are folded with every element, which
- * is no longer than the list.
+ * x operator ANY or ALL (list).  Both sides are folded for every element,
+ * which is no longer than the list.
  */
 static void
 add_list(const ScalarArrayOpExpr *call, memory_walk *walk)

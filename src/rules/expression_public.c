@@ -1,6 +1,6 @@
 /*
  * expression_public.c
- *	  Expressions that are free of rows.
+ *	  Expressions that do not depend on rows.
  */
 #include "postgres.h"
 
@@ -9,7 +9,7 @@
 
 #include "dp_rules.h"
 
-/* True at the first node that is not free of rows. */
+/* True at the first node that depends on rows. */
 static bool
 private_walker(Node *node, void *context)
 {

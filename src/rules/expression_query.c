@@ -1,16 +1,15 @@
 /*
  * expression_query.c
- *	  The last look at a whole inner query, after views are expanded, row
+ *	  The final check of a whole inner query, after views are expanded, row
  *	  security is attached and total versions are in place.
  *
- * Allowed at each level: one SELECT over relations, named rows, joins and
- * subqueries of such, or UNION ALL of subqueries, with WHERE, a target list,
- * an order; at the top level aggregates and a plain GROUP BY too, below it
- * those of units, whose keys the block has verified (block/unit_groups.c), and
- * windows, whose partitions it has (block/unit_windows.c).
- * Every expression is judged by the expression rules, and so are the functions
- * that sorting and grouping call.
- * Refused by name or by not being known: everything else.
+ * Allowed at each level: a SELECT over relations, named rows, joins and
+ * subqueries, or UNION ALL of subqueries, with WHERE, targets and ORDER BY.
+ * At the top level also aggregates and a plain GROUP BY; below it, groups of
+ * units, whose keys the block has verified (block/unit_groups.c), and windows,
+ * whose partitions it has verified (block/unit_windows.c).  All expressions,
+ * and the functions that sorting and grouping call, are checked by the
+ * expression rules.  Everything else is refused, by name if it has one.
  *
  * Known gap: index predicates and CHECK constraints of the protected table
  * itself, which the planner evaluates, are code of its owner.
@@ -53,7 +52,7 @@ dp_rules_unites_all(const Node *operation)
 		 dp_rules_unites_all(united->rarg));
 }
 
-/* Name of a part of the query that may not be there, or NULL. */
+/* Name of a part of the query that is not allowed, or NULL. */
 static const char *
 forbidden_part(Query *query, bool top)
 {
@@ -98,7 +97,9 @@ check_expressions(Node *node)
 	return walk.refusal;
 }
 
-/* What a level gives: exact aggregates of the release, or those of units. */
+/*
+ * Targets and HAVING, with exact aggregates of the release or those of units.
+ */
 static dp_refusal *
 check_targets(Query *query, bool top)
 {
@@ -113,7 +114,7 @@ check_targets(Query *query, bool top)
 	return walk.refusal;
 }
 
-/* A support function nobody names: it must be PostgreSQL's. */
+/* A support function, which must be built in. */
 static dp_refusal *
 check_support(Oid function)
 {
@@ -178,7 +179,7 @@ check_sorts(List *clauses, List *targets)
 	return NULL;
 }
 
-/* The windows of a level; what they sort by is among its targets. */
+/* The windows of a level; their sort keys are among its targets. */
 static dp_refusal *
 check_windows(const Query *query)
 {
@@ -200,8 +201,8 @@ check_windows(const Query *query)
 
 /*
  * dp_rules_check_policies
- *	  What policies add to a level; they are named, so they come before
- *	  anything else.
+ *	  Conditions that policies add to a level; checked first, so that
+ *	  refusals name the policy.
  */
 dp_refusal *
 dp_rules_check_policies(Query *query)
@@ -268,7 +269,7 @@ check_item(Node *item)
 	return refusal != NULL ? refusal : check_expressions(join->quals);
 }
 
-/* FROM: items side by side, and one condition. */
+/* FROM: a list of items, and one condition. */
 static dp_refusal *
 check_from(FromExpr *from)
 {
@@ -286,7 +287,7 @@ check_from(FromExpr *from)
 	return check_expressions(from->quals);
 }
 
-/* Does FROM name the entry, anywhere in it? */
+/* Does FROM use the entry? */
 static bool
 is_scanned(Query *query, int index)
 {

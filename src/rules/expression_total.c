@@ -1,13 +1,12 @@
 /*
  * expression_total.c
- *	  Rewriting partial built-ins to this extension's total versions.
+ *	  Replace partial built-ins by this extension's total versions.
  *
- * The total version of a built-in f is the function total_f in schema dp_pg
- * with the same argument types, in C, with the symbol that the rule names.
- * All of that is verified, so that no other function can take its place.
+ * The total version of a built-in f is the C function total_f in schema dp_pg
+ * with the same argument types and the symbol in the rule.  All this is
+ * checked, so that no other function can take its place.
  *
- * Memory: the OIDs found are kept for the life of the backend, and forgotten
- * whenever a function or schema changes.
+ * OIDs are cached in TopMemoryContext, until a function or schema changes.
  */
 #include "postgres.h"
 
@@ -29,7 +28,7 @@
 #include "allow_list.h"
 #include "total_functions.h"
 
-/* By rule: the total version, InvalidOid when not looked up. */
+/* By rule: the total version, InvalidOid if not looked up yet. */
 static Oid *total_oids = NULL;
 
 static void
@@ -49,7 +48,7 @@ prepare_oids(void)
 	CacheRegisterSyscacheCallback(NAMESPACEOID, forget_oids, (Datum) 0);
 }
 
-/* The symbol of a C function of schema dp_pg, NULL for any other function. */
+/* The symbol of a C function in schema dp_pg, NULL for any other function. */
 static char *
 symbol_of(HeapTuple tuple)
 {
@@ -66,9 +65,9 @@ symbol_of(HeapTuple tuple)
 
 /*
  * dp_rules_total_oid
- *	  The total version a rule names.
+ *	  The total version that a rule names.
  *
- * Raises 55000 when the installed extension does not have it.
+ * Raises 55000 if the installed extension does not have it.
  */
 Oid
 dp_rules_total_oid(const dp_expression_rule *rule)
@@ -146,8 +145,8 @@ dp_rules_find_by_total(Oid function)
 }
 
 /*
- * initcap by ICU reads dictionaries of languages that write no spaces at the
- * first text that needs one: Thai, Lao, Burmese, Khmer, Chinese and Japanese.
+ * initcap with ICU loads dictionaries of languages without spaces when a text
+ * first needs one: Thai, Lao, Burmese, Khmer, Chinese and Japanese.
  */
 static void
 warm_initcap(Oid collation)
@@ -160,7 +159,7 @@ warm_initcap(Oid collation)
 									   CStringGetTextDatum(sample));
 }
 
-/* OpenSSL looks a digest up when it is first asked for. */
+/* OpenSSL looks up a digest when it is first used. */
 static void
 warm_digest(Oid function)
 {
@@ -257,7 +256,7 @@ PG_FUNCTION_INFO_V1(dp_expression_list_rules);
 
 /*
  * dp_expression_list_rules
- *	  SQL: dp_pg.expression_rules(), the rules as rows.
+ *	  SQL: dp_pg.expression_rules(), the rules as a table.
  */
 Datum
 dp_expression_list_rules(PG_FUNCTION_ARGS)

@@ -1,8 +1,8 @@
 /*
  * expression_written.c
- *	  Numbers that are looked at before anybody has judged them, and so must
- *	  not be computed: a function that the asker wrote would run, maybe with
- *	  another role's rights, and could give another number next time.
+ *	  Numbers that are used before their expressions have been checked, and so
+ *	  must not be evaluated: a user's function could run with another role's
+ *	  rights, or return another number next time.
  */
 #include "postgres.h"
 
@@ -14,8 +14,8 @@
 
 /*
  * dp_rules_written_number
- *	  Is an expression that the parser makes a bigint a number as it stands, or
- *	  NULL?  Nothing of it is computed: it may not have been judged.
+ *	  Is an expression that the parser has made a bigint a literal number or
+ *	  NULL?  Nothing is evaluated.
  */
 bool
 dp_rules_written_number(const Node *node, bool *isnull, int64 *value)

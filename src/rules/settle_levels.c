@@ -1,6 +1,7 @@
 /*
  * settle_levels.c
- *	  Levels of a verified query whose rows are made of several of a unit.
+ *	  Levels of a verified query whose rows are computed from several of a
+ *	  unit.
  */
 #include "postgres.h"
 

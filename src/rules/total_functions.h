@@ -1,12 +1,12 @@
 /*
  * total_functions.h
- *	  Private to the rules folder: what the total versions of built-in
- *	  functions share.
+ *	  Private to the rules folder: common parts of the total versions of
+ *	  built-in functions.
  *
  * A total version has the arguments, result and volatility of the built-in,
- * and gives NULL for arguments outside a range in which the built-in is
- * proved to succeed.  Most test the range and then hand their own call on to
- * the built-in, so that inside the range the results are the same.
+ * and returns NULL for arguments outside a range in which the built-in is
+ * proved to succeed.  Most check the range and then call the built-in, so that
+ * within the range results are the same.
  */
 #ifndef DP_RULES_TOTAL_FUNCTIONS_H
 #define DP_RULES_TOTAL_FUNCTIONS_H
@@ -14,24 +14,24 @@
 #include "fmgr.h"
 
 /*
- * Text longer than this gives NULL where the built-in makes wider copies of
- * it: eight bytes for each (trim), or four (case folding), so that no copy
+ * Text longer than this gives NULL if the built-in makes wider copies of it:
+ * eight bytes for each byte (trim), or four (case folding), so that no copy
  * comes near the limit of one allocation.
  */
 #define DP_TOTAL_TEXT_LIMIT (1024 * 1024)
 
-/* What a language orders is no longer (expression_collate.c). */
+/* Longest text for linguistic comparison (expression_collate.c). */
 #define DP_TOTAL_COLLATED_LIMIT (16 * 1024)
 
 /* character(n) is padded to n, whatever the value; n is at most this. */
 #define DP_TOTAL_CHAR_LIMIT 1000
 
-/* The longest text that is taken for a list, and becomes an array. */
+/* Longest text that is converted to an array. */
 #define DP_TOTAL_LIST_LIMIT (128 * 1024)
 
 /*
- * A LIKE pattern may hold so many wildcards: each one that is open costs a
- * level of recursion, and the depth reached depends on the value.
+ * Most wildcards of a LIKE pattern: each open one costs a level of recursion,
+ * and the depth depends on the value.
  */
 #define DP_TOTAL_WILDCARDS 64
 

@@ -1,11 +1,11 @@
 /*
  * total_functions_float.c
- *	  Floating-point arithmetic, functions and casts to integers that give
- *	  NULL instead of an error.
+ *	  Floating-point arithmetic, functions and casts to integers that return
+ *	  NULL instead of raising errors.
  *
- * Why they cannot raise: arithmetic of the processor and of libm, with the
- * built-ins' own overflow and underflow tests answered by NULL; nothing is
- * allocated or looked up.
+ * Why they cannot raise errors: they are arithmetic of the processor and of
+ * libm, and return NULL where the built-ins' overflow and underflow tests
+ * fail; nothing is allocated or looked up.
  */
 #include "postgres.h"
 
@@ -17,7 +17,7 @@
 
 #include "total_functions.h"
 
-/* An infinite result of finite arguments overflowed. */
+/* An infinite result of finite arguments is an overflow. */
 #define OVERFLOWED(result, a, b) (isinf(result) && !isinf(a) && !isinf(b))
 
 #define DP_SUM(name, LEFT, RIGHT, RESULT, type, sign) \
@@ -60,7 +60,7 @@ DP_TOTAL_FUNCTION(name) \
 	PG_RETURN_##RESULT(result); \
 }
 
-/* Rounded to the nearest integer, halves to even; NaN fits nowhere. */
+/* Rounded to the nearest integer, halves to even; NULL for NaN. */
 #define DP_INTEGER(name, FLOAT, INTEGER, type, fits, integer) \
 DP_TOTAL_FUNCTION(name) \
 { \
@@ -124,7 +124,7 @@ DP_TOTAL_FUNCTION(dexp)
 	PG_RETURN_FLOAT8(result);
 }
 
-/* No logarithm of a positive double but of 1 is 0, and none is infinite. */
+/* The logarithm of a positive double is 0 only for 1, and never infinite. */
 DP_TOTAL_FUNCTION(dlog1)
 {
 	float8		x = PG_GETARG_FLOAT8(0);
@@ -144,8 +144,8 @@ DP_TOTAL_FUNCTION(dlog10)
 }
 
 /*
- * Bounds so far apart that their distance times count overflows are out of
- * range too: there the built-in computes an undefined cast.
+ * Bounds whose distance times count overflows are also out of range: there the
+ * built-in has an undefined cast.
  */
 DP_TOTAL_FUNCTION(width_bucket_float8)
 {

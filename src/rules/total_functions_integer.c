@@ -1,10 +1,10 @@
 /*
  * total_functions_integer.c
- *	  Integer arithmetic and narrowing casts that give NULL instead of
- *	  overflowing or dividing by zero.
+ *	  Integer arithmetic and narrowing casts that return NULL on overflow and
+ *	  division by zero.
  *
- * Why they cannot raise: they are C arithmetic after a test of every case in
- * which the result does not fit; nothing is allocated or looked up.
+ * Why they cannot raise errors: they are C arithmetic after tests for every
+ * case in which the result does not fit; nothing is allocated or looked up.
  */
 #include "postgres.h"
 
@@ -26,8 +26,8 @@ DP_TOTAL_FUNCTION(name) \
 }
 
 /*
- * Quotient and remainder.  The remainder by -1 is 0; computed by the
- * processor it would trap for the least integer.
+ * Quotient and remainder.  A remainder by -1 is 0; for the least integer the
+ * processor would trap.
  */
 #define DP_QUOTIENT(name, LEFT, RIGHT, RESULT, type, least) \
 DP_TOTAL_FUNCTION(name) \

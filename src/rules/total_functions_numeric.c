@@ -1,15 +1,15 @@
 /*
  * total_functions_numeric.c
- *	  Arithmetic, rounding and casts of numeric that give NULL instead of an
- *	  error.
+ *	  Arithmetic, rounding and casts of numeric that return NULL instead of
+ *	  raising errors.
  *
- * Why they cannot raise.  A numeric is at most 32768 groups of four digits
- * before the point and 16383 digits after it, so every intermediate result
- * of the four operations is below a megabyte; the one error left, a result
- * out of that format (or a division by zero), is reported through the
- * *_opt_error entry points of PostgreSQL's own arithmetic.  Rounding can
- * leave the format only by a carry through every digit above the rounding
- * position; a number of at most DP_NUMERIC_BYTES has not so many digits.
+ * Why they cannot raise errors.  A numeric has at most 32768 groups of four
+ * digits before the point and 16383 digits after it, so every intermediate
+ * result of the four operations is below a megabyte.  The only other errors, a
+ * result out of that format and division by zero, are reported by the
+ * *_opt_error functions of PostgreSQL's own arithmetic.  Rounding can leave
+ * the format only by a carry through every digit above the rounding position;
+ * a number of at most DP_NUMERIC_BYTES does not have so many digits.
  */
 #include "postgres.h"
 
@@ -85,7 +85,9 @@ DP_TOTAL_FUNCTION(numeric_round_integral)
 							   Int32GetDatum(0));
 }
 
-/* Truncation drops digits: it is total, but an SQL function as built in. */
+/*
+ * Truncation drops digits and is total, but the built-in is an SQL function.
+ */
 DP_TOTAL_FUNCTION(numeric_trunc_integral)
 {
 	return DirectFunctionCall2(numeric_trunc, PG_GETARG_DATUM(0),
@@ -108,11 +110,11 @@ is_less(Numeric a, Numeric b)
 											NumericGetDatum(b)));
 }
 
-/* numeric(precision, scale): the last type modifier met, and 10^(p-s). */
+/* numeric(precision, scale): the last type modifier used, and 10^(p-s). */
 typedef struct typmod_limit
 {
 	int32		typmod;
-	Numeric		above;			/* what is below in magnitude fits */
+	Numeric		above;			/* numbers of smaller magnitude fit */
 	Numeric		below;			/* the negative of it */
 	int32		scale;
 } typmod_limit;
@@ -140,9 +142,9 @@ limit_of(FunctionCallInfo fcinfo, int32 typmod)
 }
 
 /*
- * The cast to numeric(precision, scale) rounds to scale and then raises when
- * |rounded| >= 10^(precision - scale).  A type modifier of another form than
- * the parser makes gives NULL.
+ * The cast to numeric(precision, scale) rounds to scale and then raises an
+ * error if |rounded| >= 10^(precision - scale).  Type modifiers that the
+ * parser does not make give NULL.
  */
 DP_TOTAL_FUNCTION(numeric)
 {
@@ -217,8 +219,8 @@ DP_TOTAL_FUNCTION(numeric_int8)
 }
 
 /*
- * The built-ins raise when the nearest double or float is infinite or zero
- * though the number is not.
+ * The built-ins raise an error if the nearest double or float is infinite or
+ * zero although the number is not.
  */
 DP_TOTAL_FUNCTION(numeric_float8)
 {

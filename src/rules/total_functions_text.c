@@ -1,13 +1,13 @@
 /*
  * total_functions_text.c
- *	  Text functions that give NULL instead of an error: pieces, trimming,
- *	  concatenation, case folding, ILIKE; and short values.
+ *	  Text functions that return NULL instead of raising errors: substrings,
+ *	  trimming, concatenation, case folding, ILIKE; and short values.
  *
- * Why they cannot raise.  Text in a database is valid in its encoding, so
- * stepping through characters cannot fail.  What is left are requests for
- * more memory than one allocation may have, which DP_TOTAL_TEXT_LIMIT keeps
- * away; negative lengths, tested here; and characters that the C library's
- * wide characters do not have, which dp_rules_fold_is_safe rules out.
+ * Why they cannot raise errors.  Text in a database is valid in its encoding,
+ * so stepping through characters cannot fail.  The remaining causes are
+ * allocations above the limit, which DP_TOTAL_TEXT_LIMIT prevents; negative
+ * lengths, tested here; and characters without an equivalent in the C
+ * library's wide characters, which dp_rules_fold_is_safe rules out.
  */
 #include "postgres.h"
 
@@ -22,7 +22,7 @@
 #include "../bridge/dp_compat.h"
 #include "total_functions.h"
 
-/* Length in bytes, without fetching a value stored out of line. */
+/* Length in bytes, without detoasting. */
 static Size
 text_size(Datum text)
 {
@@ -36,8 +36,8 @@ text_size(Datum text)
  * dp_rules_pattern_check
  *	  What is wrong with a LIKE pattern, for text and bytea.
  *
- * Backslash and percent are never part of a longer character in a server
- * encoding, so bytes will do.
+ * In server encodings backslash and percent are never part of a longer
+ * character, so bytes are examined.
  */
 dp_pattern_fault
 dp_rules_pattern_check(const char *pattern, int length)
@@ -66,8 +66,8 @@ dp_rules_pattern_check(const char *pattern, int length)
  *
  * Bytes are folded one by one in the C locale and in single-byte encodings.
  * Otherwise text is converted to wide characters and back, which succeeds for
- * all of UTF-8 and, in other encodings, fails for characters that PostgreSQL
- * has and the C library has not.
+ * all of UTF-8, but in other encodings fails for characters that the C library
+ * lacks.
  */
 bool
 dp_rules_fold_is_safe(Oid collation)
@@ -85,7 +85,7 @@ dp_rules_fold_is_safe(Oid collation)
 		(locale == NULL || locale->provider == COLLPROVIDER_LIBC);
 }
 
-/* The same, and the collation can match patterns; remembered in the call. */
+/* The same, and the collation can match patterns; cached in the call. */
 static bool
 can_fold(FunctionCallInfo fcinfo, bool match)
 {
@@ -143,12 +143,12 @@ DP_BOUNDED(upper, FITS(0) && can_fold(fcinfo, false))
 DP_BOUNDED(initcap, FITS(0) && can_fold(fcinfo, false))
 
 /*
- * A search may compare so many pairs of bytes, in a call that nothing
- * interrupts: a quarter of a second.
+ * Most pairs of bytes that a search may compare, since it cannot be
+ * interrupted: a quarter of a second.
  */
 #define SEARCHED ((uint64) 1 << 28)
 
-/* Is the second argument looked for in the first one in time? */
+/* Can the first argument be searched for the second one in time? */
 static bool
 can_search(FunctionCallInfo fcinfo)
 {
@@ -162,7 +162,7 @@ DP_BOUNDED(split_part, PG_GETARG_INT32(2) != 0 && FITS(0) &&
 DP_BOUNDED(text_to_array, text_size(PG_GETARG_DATUM(0)) <=
 		   DP_TOTAL_LIST_LIMIT && can_search(fcinfo))
 
-/* Is the second argument a pattern that ILIKE takes without an error? */
+/* Is the second argument a pattern that ILIKE accepts without an error? */
 static bool
 can_match(FunctionCallInfo fcinfo)
 {
@@ -184,7 +184,7 @@ DP_BOUNDED(nameicnlike, can_match(fcinfo))
 PG_FUNCTION_INFO_V1(dp_short_value);
 PG_FUNCTION_INFO_V1(dp_sortable_value);
 
-/* The argument, or NULL where it is too long; nothing is fetched for it. */
+/* The argument, or NULL if it is too long; it is not detoasted. */
 static Datum
 limit_value(FunctionCallInfo fcinfo, Size most, const char *name)
 {
@@ -208,7 +208,7 @@ limit_value(FunctionCallInfo fcinfo, Size most, const char *name)
 
 /*
  * dp_short_value
- *	  SQL: dp_pg.short_value(anyelement), its argument, or NULL where that is
+ *	  SQL: dp_pg.short_value(anyelement): its argument, or NULL if that is
  *	  longer than DP_TOTAL_TEXT_LIMIT.
  */
 Datum
@@ -219,8 +219,8 @@ dp_short_value(PG_FUNCTION_ARGS)
 
 /*
  * dp_sortable_value
- *	  SQL: dp_pg.sortable_value(anyelement), its argument, or NULL where that
- *	  is longer than DP_TOTAL_COLLATED_LIMIT.
+ *	  SQL: dp_pg.sortable_value(anyelement): its argument, or NULL if that is
+ *	  longer than DP_TOTAL_COLLATED_LIMIT.
  */
 Datum
 dp_sortable_value(PG_FUNCTION_ARGS)

@@ -1,14 +1,14 @@
 /*
  * total_functions_time.c
  *	  Dates, timestamps and intervals: truncation, fields, casts, time zones
- *	  and arithmetic that give NULL instead of an error.
+ *	  and arithmetic that return NULL instead of raising errors.
  *
- * Why they cannot raise.  The built-ins raise for an unknown field or zone,
- * which is looked up here first, and for a result outside 4714 BC to 294276
- * AD.  Between DP_TIME_BEGIN and DP_TIME_END no result leaves that range:
- * truncation goes down by less than 1000 years, a time zone shifts by at most
- * a week, and additions are let through only when the sum of the parts of the
- * interval, each at its longest, stays between the two.
+ * Why they cannot raise errors.  The built-ins raise errors for an unknown
+ * field or zone, which is looked up here first, and for results outside of
+ * 4714 BC to 294276 AD.  For times between DP_TIME_BEGIN and DP_TIME_END no
+ * result leaves that range: truncation goes back less than 1000 years, a time
+ * zone shifts by at most a week, and additions are allowed only if the result
+ * stays between the two even with the longest possible parts of the interval.
  */
 #include "postgres.h"
 
@@ -38,7 +38,7 @@ is_safe(Timestamp t)
 	return t >= DP_TIME_BEGIN && t <= DP_TIME_END;
 }
 
-/* The infinities pass through casts, truncation and addition as they are. */
+/* Infinities pass through casts, truncation and addition unchanged. */
 static bool
 is_safe_or_infinite(Timestamp t)
 {
@@ -61,7 +61,7 @@ is_safe_or_infinite(Timestamp t)
 #define ZONE_FIELDS \
 	(F(DTK_TZ) | F(DTK_TZ_HOUR) | F(DTK_TZ_MINUTE))
 
-/* The fields of date_trunc and extract, by type; extract takes epoch too. */
+/* The fields of date_trunc and extract, by type; extract also has epoch. */
 static const struct
 {
 	Oid			type;
@@ -82,7 +82,7 @@ static const struct
 /*
  * dp_rules_field_is_known
  *	  Does date_trunc (or, unless trunc, extract and date_part) know the field
- *	  for the type?  Spelled as PostgreSQL takes it, abbreviations included.
+ *	  for the type, in any spelling that PostgreSQL accepts?
  */
 bool
 dp_rules_field_is_known(text *field, Oid type, bool trunc)
@@ -110,8 +110,8 @@ dp_rules_field_is_known(text *field, Oid type, bool trunc)
 
 /*
  * dp_rules_zone_is_known
- *	  Does AT TIME ZONE know the zone?  Raises only when the server's own
- *	  time zone files are damaged.
+ *	  Does AT TIME ZONE know the zone?  Raises errors only if the server's time
+ *	  zone files are damaged.
  */
 bool
 dp_rules_zone_is_known(text *zone)
@@ -147,8 +147,8 @@ DP_GUARDED(timestamptz_trunc, FIELD(TIMESTAMPTZOID, true) &&
 		   is_safe_or_infinite(PG_GETARG_TIMESTAMPTZ(1)))
 DP_GUARDED(interval_trunc, FIELD(INTERVALOID, true))
 
-/* Fields are read off a valid time; nothing is composed that could be out of
- * range.  A time of day and an interval have no range to leave. */
+/* Fields are extracted from a valid time, and no time is computed that could
+ * be out of range.  Times of day and intervals have no limited range. */
 DP_GUARDED(timestamp_part, FIELD(TIMESTAMPOID, false) &&
 		   is_safe_or_infinite(PG_GETARG_TIMESTAMP(1)))
 DP_GUARDED(extract_timestamp, FIELD(TIMESTAMPOID, false) &&
@@ -224,7 +224,7 @@ DP_GUARDED(timestamptz_zone, is_safe_or_infinite(PG_GETARG_TIMESTAMPTZ(1)) &&
 
 /* ---- arithmetic ---- */
 
-/* date + days, valid or NULL; days has 64 bits so that -days cannot wrap. */
+/* date + days, or false if invalid; days has 64 bits so that -days fits. */
 static bool
 add_days(DateADT date, int64 days, DateADT *out)
 {
@@ -281,11 +281,11 @@ DP_TOTAL_FUNCTION(date_mi)
 }
 
 /*
- * Is a time safe after adding or subtracting the interval, part by part in
- * any order?  No part moves it further than |months| * 31 days + |days| +
- * |time|.  Doubles err by a few milliseconds in 300000 years; the safe range
- * is four thousand years inside the valid one.  With one infinity the result
- * is infinite, if the interval can be negated; two may be opposite.
+ * Does a time remain safe when the interval's parts are added or subtracted,
+ * in any order?  They move it by at most |months| * 31 days + |days| + |time|.
+ * Doubles are wrong by a few milliseconds in 300000 years; the safe range is
+ * four thousand years inside the valid one.  With one infinity the result is
+ * infinite; two may be opposite and are not safe.
  */
 static bool
 is_safe_to_add(Timestamp t, const Interval *span)
@@ -310,7 +310,7 @@ DP_GUARDED(timestamp_mi_interval, ADDABLE(TIMESTAMP))
 DP_GUARDED(timestamptz_pl_interval, ADDABLE(TIMESTAMPTZ))
 DP_GUARDED(timestamptz_mi_interval, ADDABLE(TIMESTAMPTZ))
 
-/* A date is a time whose start may overflow. */
+/* The same for the start of a date, which may overflow. */
 static bool
 is_safe_date_to_add(DateADT date, const Interval *span)
 {
@@ -326,7 +326,7 @@ is_safe_date_to_add(DateADT date, const Interval *span)
 DP_GUARDED(date_pl_interval, DATE_ADDABLE)
 DP_GUARDED(date_mi_interval, DATE_ADDABLE)
 
-/* The symbolic difference of two safe times is below 300000 years. */
+/* The age of two safe times is below 300000 years. */
 DP_GUARDED(timestamp_age, is_safe(PG_GETARG_TIMESTAMP(0)) &&
 		   is_safe(PG_GETARG_TIMESTAMP(1)))
 DP_GUARDED(timestamptz_age, is_safe(PG_GETARG_TIMESTAMPTZ(0)) &&
@@ -346,9 +346,9 @@ DP_TOTAL_FUNCTION(timestamp_mi)
 }
 
 /*
- * Sum or difference of the parts, each tested for overflow, and the whole for
- * what stands for an infinity.  With one infinity the built-in's result is
- * infinite; two may be opposite.
+ * Sum or difference of the parts, each tested for overflow, and the result for
+ * the representation of an infinity.  With one infinity the built-in's result
+ * is infinite; two may be opposite.
  */
 static Datum
 combine(FunctionCallInfo fcinfo, Interval *left, Interval *right, bool minus)

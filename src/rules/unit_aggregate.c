@@ -2,20 +2,20 @@
  * unit_aggregate.c
  *	  PostgreSQL's own aggregates, below a private aggregate.
  *
- * Where a level groups rows by their unit, each group is of one unit, and what
- * is computed of it must follow from the unit's rows alone: not from their
- * order, which others' rows decide, and without an error, whatever they are;
- * and what it holds in memory must have a bound.  So some aggregates are
- * allowed, and these are not computed as they stand:
+ * If a level groups rows by their unit, each group is of one unit, and results
+ * for it must depend only on the unit's rows, not on their order, which other
+ * units' rows influence.  They must not raise errors, and their memory must be
+ * bounded.  So only some aggregates are allowed, and these are changed:
  *
- *	- sums and averages of floats, which depend on the order, are those of
- *	  the same numbers as numeric, with 15 digits, and made float again;
- *	- what sums and averages of numeric and float add is NULL where it is
- *	  10^100 or more, NaN or infinite, and has 100 digits after the point;
- *	- of numbers that are equal, as 1.0 and 1.00 are, or 0 and -0, the least
- *	  and the greatest are spelled in one way;
- *	- texts of no known length are NULL where they are too long, as elsewhere
- *	  (expression_long.c), and so are keys.
+  * - sums and averages of floats, which depend on the order, are computed in
+ *	 numeric, with 15 digits (float4: 6), and converted back to float;
+ * - for sums and averages of numeric and float, inputs of 10^100 or more, NaN
+ *	 and infinities become NULL, others are rounded to 100 digits after the
+ *	 point;
+ * - for min and max, equal numbers, such as 1.0 and 1.00, or 0 and -0, get
+ *	 the same spelling;
+ * - texts and keys without a known length are NULL if they are too long, as
+ *	 elsewhere (expression_long.c).
  */
 #include "postgres.h"
 
@@ -34,10 +34,13 @@
 #define MOST_ADDED "1e100"
 #define MOST_SCALE 100
 
-/* What keeps an aggregate from following from the unit's rows alone. */
+/*
+ * What has to be changed in an aggregate so that it depends only on the unit's
+ * rows.
+ */
 typedef enum trouble
 {
-	NO_TROUBLE,					/* nothing does */
+	NO_TROUBLE,					/* nothing */
 	LONG_VALUE,					/* it keeps a text */
 	NUMERIC_ORDER,				/* it keeps one of equal numbers */
 	FLOAT_ORDER,
@@ -117,14 +120,14 @@ refuse(const Aggref *aggregate, const char *what, const char *detail,
 							what);
 }
 
-/* dp_rules_is_unit_aggregate: is it one of those? */
+/* dp_rules_is_unit_aggregate: is the aggregate allowed? */
 bool
 dp_rules_is_unit_aggregate(Oid aggregate)
 {
 	return find(aggregate) != NULL;
 }
 
-/* dp_rules_check_unit_collation: by which an allowed aggregate compares. */
+/* dp_rules_check_unit_collation: check the collation of such an aggregate. */
 dp_refusal *
 dp_rules_check_unit_collation(Oid aggregate, Oid collation, int location)
 {
@@ -134,8 +137,8 @@ dp_rules_check_unit_collation(Oid aggregate, Oid collation, int location)
 
 /*
  * dp_rules_check_aggregate
- *	  May an aggregate of a level that groups by the unit be computed?  Its
- *	  arguments and its filter are judged as expressions are.
+ *	  Check an aggregate of a level that groups by the unit.  Its arguments and
+ *	  filter are checked as expressions.
  */
 dp_refusal *
 dp_rules_check_aggregate(const Aggref *aggregate)
@@ -146,13 +149,13 @@ dp_rules_check_aggregate(const Aggref *aggregate)
 		return refuse(aggregate, psprintf("aggregate %s", name),
 					  "It could depend on the order of rows, raise an error, "
 					  "or hold any amount of memory.",
-					  "Below a private aggregate use count, sum, avg, min, "
-					  "max, bool_and or bool_or, of numbers, times and text.");
+					  "Below a private aggregate, use count, sum, avg, min, "
+					  "max, bool_and or bool_or of numbers, times or text.");
 	if (aggregate->aggdistinct != NIL || aggregate->aggorder != NIL ||
 		aggregate->aggvariadic || aggregate->agglevelsup > 0)
 		return refuse(aggregate, psprintf("%s with DISTINCT or ORDER BY",
 										  name), NULL,
-					  "Group by the value, too, in a subquery of its own.");
+					  "Group by the value as well, in a separate subquery.");
 	return dp_rules_check_unit_collation(aggregate->aggfnoid,
 										 aggregate->inputcollid,
 										 aggregate->location);
@@ -160,8 +163,8 @@ dp_rules_check_aggregate(const Aggref *aggregate)
 
 /*
  * dp_rules_aggregate_keeps
- *	  Bytes that an allowed aggregate holds for a group, but for the value that
- *	  it keeps; *value: it keeps one of its argument's.
+ *	  Bytes that an allowed aggregate keeps for a group, without a value of its
+ *	  argument; *value: it keeps one of these.
  */
 Size
 dp_rules_aggregate_keeps(const Aggref *aggregate, bool *value)
@@ -189,8 +192,9 @@ dp_rules_is_extreme(const Aggref *aggregate)
 
 /*
  * dp_rules_is_between
- *	  Or avg, between two of them; or what a window gives of them, which stands
- *	  as an aggregate where bounds are looked for (block/unit_windows.c)?
+ *	  Does its result lie between values of its argument?  Also for window
+ *	  functions, which are represented as aggregates when bounds are inferred
+ *	  (block/unit_windows.c).
  */
 bool
 dp_rules_is_between(const Aggref *aggregate)
@@ -211,7 +215,7 @@ dp_rules_is_between(const Aggref *aggregate)
 	}
 }
 
-/* ---- what is computed ---- */
+/* ---- how it is computed ---- */
 
 static Node *
 call(Oid function, Oid type, List *args)
@@ -295,7 +299,7 @@ rounded(Node *x)
 								list_make2(x, whole_number(MOST_SCALE)))));
 }
 
-/* What a sum of numeric adds. */
+/* The input of a sum of numeric. */
 static Node *
 numeric_addend(Node *x)
 {
@@ -325,7 +329,7 @@ to_float8(Node *x)
 		call(F_FLOAT8_FLOAT4, FLOAT8OID, list_make1(x)) : x;
 }
 
-/* float4 is made numeric by itself: it has fewer digits. */
+/* float4 is converted to numeric directly, since it has fewer digits. */
 static Node *
 float_addend(Node *x)
 {
@@ -339,7 +343,7 @@ float_addend(Node *x)
 				  list_make1(rounded(numeric)));
 }
 
-/* Of equal floats one: -0 becomes 0. */
+/* The same spelling for equal floats: -0 becomes 0. */
 static Node *
 plain_float(Node *x)
 {
@@ -355,7 +359,7 @@ plain_float(Node *x)
 								 COERCE_EXPLICIT_CALL);
 }
 
-/* A value that is kept: NULL where it is too long. */
+/* A value that is kept, or NULL if it is too long. */
 static Node *
 short_value(Node *x)
 {
@@ -370,7 +374,7 @@ short_value(Node *x)
 	return (Node *) shortened;
 }
 
-/* The sum of floats as numbers of type numeric, and a float again. */
+/* A sum of floats, computed in numeric and converted back. */
 static Node *
 exact_sum(Aggref *aggregate, Oid exact)
 {
@@ -384,7 +388,7 @@ exact_sum(Aggref *aggregate, Oid exact)
 				list_make1(aggregate));
 }
 
-/* What an aggregate is given in place of its argument. */
+/* The replacement of an aggregate's argument. */
 static Node *
 settle_argument(const unit_aggregate *known, Node *x)
 {
@@ -424,8 +428,9 @@ settle_aggregate(Aggref *aggregate)
 
 /*
  * dp_rules_settle_window_aggregate
- *	  What stands for an allowed window function, which is changed: an
- *	  aggregate follows from the rows of its frame, without an error.
+ *	  The replacement of an allowed window function, which is modified:
+ *	  aggregates then depend only on the rows of their frame, and raise no
+ *	  errors.
  */
 Node *
 dp_rules_settle_window_aggregate(WindowFunc *function)
@@ -447,7 +452,7 @@ dp_rules_settle_window_aggregate(WindowFunc *function)
 				list_make1(function));
 }
 
-/* What a level that groups by the unit gives, over keys that are not long. */
+/* Replace aggregates, and limit keys, of a level that groups by the unit. */
 static Node *
 level_mutator(Node *node, void *context)
 {
@@ -464,8 +469,8 @@ level_mutator(Node *node, void *context)
 
 /*
  * dp_rules_settle_groups
- *	  Have a level that groups by the unit give what follows from the unit's
- *	  rows, without an error; in place.
+ *	  Make a level that groups by the unit depend only on the unit's rows,
+ *	  without errors; in place.
  */
 void
 dp_rules_settle_groups(Query *level)

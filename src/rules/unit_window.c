@@ -2,20 +2,18 @@
  * unit_window.c
  *	  PostgreSQL's window functions, below a private aggregate.
  *
- * Where each partition has rows of one unit alone (block/unit_windows.c), what
- * a window gives must follow from them: not from the order in which they come,
- * which others' rows decide, since equal rows are sorted as it happens; and
- * without an error, whatever they are.  There are two kinds:
+ * If each partition has rows of only one unit (block/unit_windows.c), results
+ * of windows must depend only on these rows, not on the order in which equal
+ * rows are sorted, which other units' rows influence, and must not raise
+ * errors.  There are two kinds of functions:
  *
- *	- some look at peers, the rows that ORDER BY does not tell apart, as
- *	  rank() does, and aggregates whose frames are made of peers.  They give
- *	  the same in whatever order peers come;
- *	- others look at single rows, as row_number() and lag() do, and frames of
- *	  rows.  These are given an order that leaves nothing in doubt
- *	  (unit_window_order.c).
+  * - some depend on peers, the rows that ORDER BY does not distinguish, such
+ *	 as rank(), and aggregates whose frames consist of peers.  Their results
+ *	 do not depend on the order of peers;
+ * - others depend on single rows, such as row_number(), lag(), and frames of
+ *	 rows.  Their order is made unique (unit_window_order.c).
  *
- * How far away a row is, and what frames begin and end with, are constants
- * that cannot fail.
+ * Distances of rows and offsets of frames must be valid constants.
  */
 #include "postgres.h"
 
@@ -31,7 +29,7 @@
 
 #include "allow_list.h"
 
-/* Each holds memory while a partition is read: see dp_rules_window_memory. */
+/* Each keeps memory while a partition is read: see dp_rules_window_memory. */
 #define MOST_FUNCTIONS 16
 #define FUNCTION_BYTES ((Size) 32 * 1024)
 #define MOST_OFFSET (1 << 30)
@@ -40,7 +38,7 @@ typedef enum window_kind
 {
 	LOOKS_AT_ROWS,
 	LOOKS_AT_PEERS,
-	LOOKS_AT_FRAME,				/* as its frame does */
+	LOOKS_AT_FRAME,				/* depends on its frame */
 	IS_AGGREGATE
 } window_kind;
 
@@ -48,8 +46,8 @@ typedef struct window_rule
 {
 	Oid			function;
 	window_kind kind;
-	int			offset;			/* which argument, from 1, is a number */
-	int			least;			/* that this one at least cannot fail by */
+	int			offset;			/* argument, from 1, that must be a constant */
+	int			least;			/* least valid value of that argument */
 } window_rule;
 
 static const window_rule window_rules[] = {
@@ -72,7 +70,7 @@ static const window_rule window_rules[] = {
 
 static const window_rule aggregate_rule = {InvalidOid, IS_AGGREGATE};
 
-/* NULL: it is not allowed. */
+/* The rule of a function; NULL: it is not allowed. */
 static const window_rule *
 find_rule(Oid function)
 {
@@ -99,7 +97,7 @@ functions_walker(Node *node, void *context)
 	return expression_tree_walker(node, functions_walker, context);
 }
 
-/* dp_rules_window_functions: of WindowFunc *, those of a level. */
+/* dp_rules_window_functions: those of a level (WindowFunc *). */
 List *
 dp_rules_window_functions(const Query *level)
 {
@@ -124,7 +122,7 @@ window_of(const Query *level, const WindowFunc *function)
 
 #define FRAME_OFFSETS (FRAMEOPTION_START_OFFSET | FRAMEOPTION_END_OFFSET)
 
-/* Do all frames of the window begin, or end, where its partition does? */
+/* Do all frames of the window begin, or end, with the partition? */
 static bool
 begins_with_all(const WindowClause *window)
 {
@@ -138,8 +136,9 @@ ends_with_all(const WindowClause *window)
 }
 
 /*
- * Does a function of the frame see single rows?  One of the first row does
- * wherever the frame ends, one of the last where it ends with the partition.
+ * Does a function of the frame depend on single rows in a defined way?  If the
+ * frame begins with the partition, first_value does, and so do the others if
+ * it also ends with the partition.
  */
 static bool
 frame_of_rows(const WindowFunc *function, const WindowClause *window)
@@ -151,7 +150,7 @@ frame_of_rows(const WindowFunc *function, const WindowClause *window)
 
 /*
  * dp_rules_looks_at_rows
- *	  Does a function, which is allowed, look at single rows?  Else at peers.
+ *	  Does an allowed function depend on single rows, or only on peers?
  */
 bool
 dp_rules_looks_at_rows(const WindowFunc *function, const WindowClause *window)
@@ -197,7 +196,7 @@ refuse(const WindowFunc *function, const char *detail, const char *hint,
 							function->location, detail, hint, "%s", message);
 }
 
-/* Is it a number that is not less?  Its functions have been judged. */
+/* Is it a constant of at least `least`?  Its functions have been checked. */
 static bool
 is_number(Node *node, int64 least)
 {
@@ -213,7 +212,7 @@ is_number(Node *node, int64 least)
 	return value >= least && value <= MOST_OFFSET;
 }
 
-/* Is an offset of a frame left out, or written as a number? */
+/* Is an offset of a frame missing, or a literal number? */
 static bool
 is_offset(const Node *offset)
 {
@@ -225,7 +224,7 @@ is_offset(const Node *offset)
 		 value >= 0 && value <= MOST_OFFSET);
 }
 
-/* Of a window that is used, or not: its offsets are computed all the same. */
+/* Check offsets also of unused windows, since they are evaluated, too. */
 static dp_refusal *
 check_offsets(const WindowClause *window)
 {
@@ -246,9 +245,9 @@ check_frame(const WindowFunc *function, const WindowClause *window)
 	int			options = window->frameOptions;
 
 	if ((options & FRAME_OFFSETS) != 0 && (options & FRAMEOPTION_ROWS) == 0)
-		return refuse(function, "Which rows are near enough could be an error "
-					  "for some.", "Use ROWS with a number of rows, or a "
-					  "subquery that is joined.",
+		return refuse(function, "Computing which rows are near enough could "
+					  "raise an error.",
+					  "Use ROWS with a number of rows, or join a subquery.",
 					  "RANGE and GROUPS with an offset cannot be used on "
 					  "private rows");
 	if ((options & FRAMEOPTION_EXCLUSION) != 0)
@@ -256,16 +255,17 @@ check_frame(const WindowFunc *function, const WindowClause *window)
 					  "EXCLUDE cannot be used on private rows");
 	if (find_rule(function->winfnoid)->kind == LOOKS_AT_FRAME &&
 		!frame_of_rows(function, window))
-		return refuse(function, "Which of equal rows it sees would depend on "
-					  "their order.", "Give the window a frame of ROWS, as in "
+		return refuse(function, "Its result would depend on the order of "
+					  "equal rows.", "Give the window a frame of ROWS, as in "
 					  "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW.",
-					  "a frame of RANGE or GROUPS tells equal rows apart");
+					  "a frame of RANGE or GROUPS would distinguish equal "
+					  "rows");
 	return NULL;
 }
 
 /*
- * A text that is computed could be any length, and a number be a long one, and
- * would be kept as it is.
+ * Is a key of variable length computed?  A computed text or number could be
+ * long, and would be kept.
  */
 static bool
 is_computed(const Node *key)
@@ -277,7 +277,9 @@ is_computed(const Node *key)
 	return !IsA(key, Var) && get_typlen(exprType(key)) == -1;
 }
 
-/* Is what a function gives computed, or its default long? */
+/*
+ * Is the value that a function returns a computed text, or its default long?
+ */
 static bool
 gives_computed(const WindowFunc *function)
 {
@@ -295,7 +297,7 @@ gives_computed(const WindowFunc *function)
 					 ((const Const *) given)->constlen) > BLCKSZ;
 }
 
-/* The function, and its number. */
+/* Check a function and its constant argument. */
 static dp_refusal *
 check_function(const WindowFunc *function)
 {
@@ -311,17 +313,17 @@ check_function(const WindowFunc *function)
 							   "rows", get_func_name(function->winfnoid)));
 	if (rule->offset > 0 &&
 		!is_number(list_nth(function->args, rule->offset - 1), rule->least))
-		return refuse(function, "Other numbers could be an error.",
+		return refuse(function, "Other numbers could raise an error.",
 					  rule->least > 0 ? "Write a number from 1 to 2^30." :
 					  "Write a number from -2^30 to 2^30.",
 					  psprintf("number of rows for %s is not a constant",
 							   get_func_name(function->winfnoid)));
 	if (rule->kind != IS_AGGREGATE && function->args != NIL &&
 		gives_computed(function))
-		return refuse(function, "Windows keep rows in memory, and nothing "
-					  "says how long it may be.", "Compute it above the "
-					  "window.", "a computed text cannot be given by a window "
-					  "over private rows");
+		return refuse(function, "Windows keep rows in memory, and its length "
+					  "has no known limit.", "Compute it above the window.",
+					  "a window over private rows cannot return a computed "
+					  "text");
 	return rule->kind != IS_AGGREGATE ? NULL :
 		dp_rules_check_unit_collation(function->winfnoid,
 									  function->inputcollid,
@@ -330,9 +332,8 @@ check_function(const WindowFunc *function)
 
 /*
  * dp_rules_can_sort
- *	  May values of the type be sorted, all of them, by PostgreSQL's own code
- *	  and in memory that is known?  *twins: equal ones can be spelled
- *	  differently.
+ *	  Can all values of the type be sorted by PostgreSQL's own code and in
+ *	  bounded memory? *twins: equal values can be spelled differently.
  */
 bool
 dp_rules_can_sort(Oid type, bool *twins)
@@ -376,7 +377,7 @@ refuse_type(Node *value)
 {
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
 							exprLocation(value),
-							"Rows beside a window are told apart by all of "
+							"Rows of a window are distinguished by all of "
 							"their columns.",
 							"Cast it to a number or a time, in a subquery "
 							"below the window; compute texts above it.",
@@ -386,7 +387,7 @@ refuse_type(Node *value)
 							format_type_be(exprType(value)));
 }
 
-/* What a window is partitioned or ordered by. */
+/* Check keys of PARTITION BY or ORDER BY. */
 static dp_refusal *
 check_keys(const List *clauses, const Query *level, bool order)
 {
@@ -404,8 +405,8 @@ check_keys(const List *clauses, const Query *level, bool order)
 			dp_rules_is_linguistic(exprCollation(key)))
 			return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
 									exprLocation(key),
-									"Sorting texts as a language does takes "
-									"memory that follows from them.",
+									"Sorting texts by a linguistic collation "
+									"takes memory that depends on them.",
 									"Add COLLATE \"C\", or order by a number "
 									"or a time.",
 									"a window cannot order private texts by "
@@ -414,7 +415,9 @@ check_keys(const List *clauses, const Query *level, bool order)
 	return NULL;
 }
 
-/* dp_rules_window_columns: what a level with windows reads, each once. */
+/*
+ * dp_rules_window_columns: distinct columns that a level with windows reads.
+ */
 List *
 dp_rules_window_columns(const Query *level)
 {
@@ -447,16 +450,15 @@ refuse_number(List *functions)
 {
 	return dp_bridge_refuse(ERRCODE_PROGRAM_LIMIT_EXCEEDED,
 							exprLocation((Node *) functions),
-							psprintf("At most %d are possible at one level.",
+							psprintf("At most %d are allowed at one level.",
 									 MOST_FUNCTIONS),
-							"Ask in several queries.",
+							"Use several queries.",
 							"too many windows below a private aggregate");
 }
 
 /*
  * dp_rules_check_windows
- *	  Are the windows of a level fit for private rows, as far as they follow
- *	  from rows of one partition?  Arguments are judged as expressions are.
+ *	  See dp_rules.h.  Arguments are checked as expressions.
  */
 dp_refusal *
 dp_rules_check_windows(const Query *level)
@@ -491,7 +493,7 @@ dp_rules_check_windows(const Query *level)
 	return refusal;
 }
 
-/* dp_rules_window_memory: what a level's windows hold beside rows. */
+/* dp_rules_window_memory: see dp_rules.h. */
 Size
 dp_rules_window_memory(const Query *query)
 {

@@ -1,15 +1,14 @@
 /*
  * unit_window_order.c
- *	  Windows over private rows, with an order that leaves nothing in doubt.
+ *	  Give windows over private rows a unique order.
  *
- * Where functions look at single rows (unit_window.c), their ORDER BY goes on
- * with all columns that the level reads, so that only rows are left in doubt
- * which are the same, byte by byte.  Where any order will do, that of the
- * hashes of these columns comes before.  A window that has functions of both
- * kinds becomes two.
+ * If functions depend on single rows (unit_window.c), all columns that the
+ * level reads are appended to their ORDER BY, so that only rows that are
+ * identical byte by byte are peers.  If any order will do, hashes of these
+ * columns come first.  A window with functions of both kinds becomes two.
  *
- * Texts are compared by bytes there, and count as NULL where they are longer
- * than dp_pg.sortable_value gives, in the whole level.
+ * Texts are compared by bytes there.  In the whole level they are NULL if they
+ * are too long for dp_pg.sortable_value.
  */
 #include "postgres.h"
 
@@ -37,7 +36,7 @@ call(Oid function, Oid type, Node *argument)
 								 COERCE_EXPLICIT_CALL);
 }
 
-/* A text that may be long: NULL where it is too long. */
+/* Make texts NULL that are too long, and settle aggregates. */
 static Node *
 short_mutator(Node *node, void *context)
 {
@@ -57,7 +56,7 @@ short_mutator(Node *node, void *context)
 	return expression_tree_mutator(node, short_mutator, context);
 }
 
-/* As bytes, where it is a text. */
+/* A text relabelled to be compared by bytes; other values unchanged. */
 static Node *
 by_bytes(Node *value)
 {
@@ -66,9 +65,9 @@ by_bytes(Node *value)
 								 COERCE_IMPLICIT_CAST);
 }
 
-/* ---- what is sorted by ---- */
+/* ---- sort keys ---- */
 
-/* A hidden target of a level that is an expression; or a new one. */
+/* A resjunk target of a level for an expression, perhaps a new one. */
 static TargetEntry *
 hidden_target(Query *level, Node *value)
 {
@@ -88,7 +87,7 @@ hidden_target(Query *level, Node *value)
 	return target;
 }
 
-/* A clause that sorts by an expression, which becomes a target for it. */
+/* A clause that sorts by an expression, with a target for it. */
 static SortGroupClause *
 sort_by(Query *level, Node *value)
 {
@@ -102,7 +101,7 @@ sort_by(Query *level, Node *value)
 	return clause;
 }
 
-/* Partitions are the same by bytes, since collations are deterministic. */
+/* Partitions by bytes are the same, since collations are deterministic. */
 static List *
 partition_by(Query *level, const List *clauses)
 {
@@ -121,7 +120,7 @@ partition_by(Query *level, const List *clauses)
 	return settled;
 }
 
-/* The columns that tell rows apart, to the last byte. */
+/* Clauses that sort by columns, and distinguish rows to the last byte. */
 static List *
 sort_by_columns(Query *level, const List *columns)
 {
@@ -166,7 +165,7 @@ draw_seed(void)
 							  Int64GetDatum(seed), false, FLOAT8PASSBYVAL);
 }
 
-/* The hash of a value under a seed of its own, a number for NULL as well. */
+/* The hash of a value with its own seed; also a number for NULL. */
 static Node *
 hash_of(Node *value)
 {
@@ -185,8 +184,8 @@ hash_of(Node *value)
 }
 
 /*
- * A row's number in an order of chance: a plan runs once, so that it is drawn
- * anew for each answer, and the same for equal rows.
+ * A row's key in a random order, the same for equal rows.  A plan runs once,
+ * so seeds are drawn for each answer.
  */
 static Node *
 chance_of(const List *columns)
@@ -206,7 +205,7 @@ chance_of(const List *columns)
 
 /* ---- windows ---- */
 
-/* The functions of a window that look at single rows, or at peers. */
+/* The functions of a window that depend on single rows, or on peers. */
 static List *
 functions_of(const WindowClause *window, const List *functions, bool rows)
 {
@@ -231,7 +230,7 @@ in_any_order(const WindowClause *window)
 		strcmp(window->name, DP_RULES_ANY_ORDER) == 0;
 }
 
-/* The window of some functions; `apart`: what it is ordered by, too. */
+/* Add a window for some functions, ordered also by `apart`. */
 static void
 add_window(Query *level, const WindowClause *window, List *apart)
 {
@@ -246,8 +245,8 @@ add_window(Query *level, const WindowClause *window, List *apart)
 
 /*
  * dp_rules_settle_windows
- *	  Have the windows of a level give what follows from rows of its units: its
- *	  functions, and an order that leaves nothing to chance.
+ *	  Make the windows of a level depend only on the unit's rows: their
+ *	  functions, and their order, which becomes unique.
  */
 void
 dp_rules_settle_windows(Query *level)
