@@ -13,7 +13,7 @@ GRANT USAGE ON SCHEMA dp_pg TO PUBLIC;
 CREATE FUNCTION dp_pg.check_preload() RETURNS void
 LANGUAGE c AS 'MODULE_PATHNAME', 'dp_bridge_check_preload';
 COMMENT ON FUNCTION dp_pg.check_preload() IS
-'raises 55000 unless the library came in through shared_preload_libraries';
+'raises 55000 unless the library was loaded by shared_preload_libraries';
 SELECT dp_pg.check_preload();
 
 -- A function with numbers exists twice: for numeric, and for double precision,

@@ -32,15 +32,15 @@ CREATE TABLE dp_pg.dataset (
 COMMENT ON TABLE dp_pg.dataset IS
 'one row per dataset: who owns it, the cap over all roles, what all roles together have spent; visible to its owner';
 COMMENT ON COLUMN dp_pg.dataset.owner_oid IS
-'owner in the cluster that wrote the row; elsewhere owner_name decides';
+'OID of the owner in the cluster that wrote the row; in other clusters owner_name decides';
 COMMENT ON COLUMN dp_pg.dataset.cluster IS
 'system identifier of the cluster that wrote the row';
 COMMENT ON COLUMN dp_pg.dataset.home IS
-'dp_pg.home() of the database where its budgets count: where it was made, or where a superuser has said so since; elsewhere it is a copy, which dp_audit reports';
+'dp_pg.home() of the database where its budgets count: where it was created, or where a superuser moved it; in any other database it is a copy, which dp_audit reports';
 COMMENT ON COLUMN dp_pg.dataset.neighbours IS
-'add_remove or replace_one: what one privacy unit more or less means';
+'add_remove or replace_one: how neighbouring databases differ in one privacy unit';
 COMMENT ON COLUMN dp_pg.dataset.cap_epsilon IS
-'cap over all roles and all times, NULL: none; it never renews';
+'cap over all roles, NULL: none; it never renews';
 COMMENT ON COLUMN dp_pg.dataset.cap_rho IS
 'largest sum of rho that the cap certifies, found when the cap was set';
 COMMENT ON COLUMN dp_pg.dataset.cap_alpha IS
@@ -52,7 +52,7 @@ COMMENT ON COLUMN dp_pg.dataset.spent_squares IS
 COMMENT ON COLUMN dp_pg.dataset.spent_epsilon IS
 'sum of epsilon over the whole ledger of the dataset, exempt roles included; Infinity once a mechanism was not pure';
 COMMENT ON COLUMN dp_pg.dataset.epsilon_floor IS
-'smallest epsilon of a charge, which is all that a query releases together, NULL: only the server''s; the greater of the two counts';
+'smallest epsilon of a charge, which pays for all values of a query, NULL: only the server''s; the greater of the two counts';
 COMMENT ON COLUMN dp_pg.dataset.epsilon_ceiling IS
 'largest epsilon of one released value, NULL: only the server''s';
 
@@ -91,12 +91,12 @@ CREATE INDEX budget_role_name ON dp_pg.budget (dataset, role_name);
 COMMENT ON TABLE dp_pg.budget IS
 'what a role may spend on a dataset and has spent; visible to the role, to its members and to the owner of the dataset';
 COMMENT ON COLUMN dp_pg.budget.role_oid IS
-'the role in the cluster that wrote the row; elsewhere role_name decides';
+'OID of the role in the cluster that wrote the row; in other clusters role_name decides';
 COMMENT ON COLUMN dp_pg.budget.active IS
 'false after dp_revoke, which refunds nothing';
 COMMENT ON COLUMN dp_pg.budget.filter IS 'basic, advanced, zcdp or best';
 COMMENT ON COLUMN dp_pg.budget.delta_conversion IS
-'part of delta that the conversion from rho or squares uses';
+'part of delta for the conversion from rho or squares';
 COMMENT ON COLUMN dp_pg.budget.delta_sum IS
 'part of delta that bounds the sum of the charges'' deltas';
 COMMENT ON COLUMN dp_pg.budget.rho IS
@@ -108,9 +108,9 @@ COMMENT ON COLUMN dp_pg.budget.squares IS
 COMMENT ON COLUMN dp_pg.budget.renew IS
 'length of a period, NULL: the budget never renews';
 COMMENT ON COLUMN dp_pg.budget.period_start IS
-'start of the period that the spent_ columns count; advanced by whole periods when the next charge comes';
+'start of the period that the spent_ columns count; the next charge advances it by whole periods';
 COMMENT ON COLUMN dp_pg.budget.period IS
-'number of the period: how often the spending started again';
+'number of the period: how often the budget was renewed';
 COMMENT ON COLUMN dp_pg.budget.spent_epsilon IS
 'sum of epsilon in the period; Infinity once a mechanism was not pure';
 COMMENT ON COLUMN dp_pg.budget.spent_squares IS
@@ -152,14 +152,14 @@ COMMENT ON COLUMN dp_pg.ledger.login_role IS 'the role that logged in';
 COMMENT ON COLUMN dp_pg.ledger.payer IS
 'the role whose budget paid, NULL: exempt (counted against the cap only)';
 COMMENT ON COLUMN dp_pg.ledger.epsilon IS
-'what the payer was charged (exempt: what the dataset''s sum grew by); Infinity for a mechanism without a pure guarantee';
+'what the payer was charged (exempt: what was added to the dataset''s sum); Infinity for a mechanism without a pure guarantee';
 COMMENT ON COLUMN dp_pg.ledger.price_epsilon IS
-'what the release costs by itself, NULL: what was charged; more than that for a query of a batch, which was paid for before, and for a part of a partition';
+'price of the release alone, NULL: what was charged; more than the charge for a query of a batch, which paid in advance, and for a part of a partition';
 COMMENT ON COLUMN dp_pg.ledger.batch IS
-'the batch that paid for it, or that this line paid for; NULL: none';
+'the batch that paid for it, or for which this line paid; NULL: none';
 COMMENT ON COLUMN dp_pg.ledger.partition IS
 'the partition whose largest part is charged, NULL: none';
-COMMENT ON COLUMN dp_pg.ledger.part IS 'the part that was asked about';
+COMMENT ON COLUMN dp_pg.ledger.part IS 'the part that the release is about';
 COMMENT ON COLUMN dp_pg.ledger.period IS
 'period of the payer''s budget that the charge counts in, NULL: exempt';
 COMMENT ON COLUMN dp_pg.ledger.releases IS 'noisy values released per key';
@@ -195,12 +195,12 @@ COMMENT ON COLUMN dp_pg.batch.payer IS
 COMMENT ON COLUMN dp_pg.batch.period IS
 'period of the payer''s budget; the batch ends with it';
 COMMENT ON COLUMN dp_pg.batch.epsilon IS 'the most that one query may cost';
-COMMENT ON COLUMN dp_pg.batch.queries IS 'how many were paid for';
-COMMENT ON COLUMN dp_pg.batch.used IS 'how many have been asked';
+COMMENT ON COLUMN dp_pg.batch.queries IS 'number of queries paid for';
+COMMENT ON COLUMN dp_pg.batch.used IS 'number of queries asked';
 COMMENT ON COLUMN dp_pg.batch.method IS
 'how its price was computed: basic, advanced (Theorem 3.20) or optimal';
 COMMENT ON COLUMN dp_pg.batch.closed IS
-'when the queries that were left were given up, NULL: not';
+'when it was closed, NULL: it was not';
 
 -- Not dumped: after a restore the sums of all parts begin at zero and the
 -- totals stay, which costs more and never less.
@@ -225,17 +225,17 @@ COMMENT ON TABLE dp_pg.part IS
 COMMENT ON COLUMN dp_pg.part.payer_oid IS
 'the role whose budget paid, 0: all roles together';
 COMMENT ON COLUMN dp_pg.part.partition IS
-'number that dp_pg.new_partition gave';
+'number from dp_pg.new_partition';
 COMMENT ON COLUMN dp_pg.part.part IS
 'the part; empty: the maximum of each sum over all parts';
 COMMENT ON COLUMN dp_pg.part.period IS
-'period of the payer''s budget that the sums are of';
+'period of the payer''s budget that the sums count';
 COMMENT ON SEQUENCE dp_pg.partition_seq IS 'numbers of partitions';
 
 -- Not dumped, and kept by pg_upgrade: that tells the one from the other.
 CREATE TABLE dp_pg.lineage (cluster bigint PRIMARY KEY);
 COMMENT ON TABLE dp_pg.lineage IS
-'internal: the system identifiers that this database has had since the extension was created in it; rows that these clusters wrote name roles by OID, others by name';
+'internal: system identifiers of the clusters that this database has been in since the extension was created; roles in rows of these clusters are found by OID, in others by name';
 COMMENT ON COLUMN dp_pg.lineage.cluster IS 'system identifier';
 
 -- Budgets, charges and batches survive dump and restore.
@@ -252,7 +252,7 @@ CREATE FUNCTION dp_pg.cluster() RETURNS bigint
 LANGUAGE c STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_cluster';
 COMMENT ON FUNCTION dp_pg.cluster() IS
-'system identifier of this cluster, by which the catalog tells it from one that a dump was restored into';
+'system identifier of this cluster, which distinguishes it in the catalog from a cluster that a dump was restored into';
 
 INSERT INTO dp_pg.lineage VALUES (dp_pg.cluster());
 
@@ -260,7 +260,7 @@ CREATE FUNCTION dp_pg.in_lineage(cluster bigint) RETURNS bool
 LANGUAGE c STABLE STRICT
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_in_lineage';
 COMMENT ON FUNCTION dp_pg.in_lineage(bigint) IS
-'do OIDs of roles in rows that a cluster wrote hold here? true for this cluster and those it was upgraded from; NULL for NULL';
+'whether OIDs of roles in rows written by a cluster are valid here: true for this cluster and those it was upgraded from; NULL for NULL';
 
 CREATE FUNCTION dp_pg.home() RETURNS text
 LANGUAGE sql STABLE
@@ -274,27 +274,27 @@ CREATE FUNCTION dp_pg.owned_datasets() RETURNS name[]
 LANGUAGE c STABLE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_owned';
 COMMENT ON FUNCTION dp_pg.owned_datasets() IS
-'datasets whose owner''s rights the current user has; a superuser has all';
+'datasets of owners whose privileges the current user has; all for a superuser';
 
 CREATE FUNCTION dp_pg.inherits(role_oid oid, role_name name, cluster bigint)
 RETURNS bool
 LANGUAGE c STABLE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_inherits';
 COMMENT ON FUNCTION dp_pg.inherits(oid, name, bigint) IS
-'does the current user have the rights of the role that a catalog row names? false for NULL and for a dropped role';
+'whether the current user has the privileges of the role that a catalog row names; false for NULL and for a dropped role';
 
 CREATE FUNCTION dp_pg.is_me(role_oid oid, role_name name, cluster bigint)
 RETURNS bool
 LANGUAGE c STABLE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_is_me';
 COMMENT ON FUNCTION dp_pg.is_me(oid, name, bigint) IS
-'is the current user the role that a catalog row names? false for NULL and for a dropped role';
+'whether the current user is the role that a catalog row names; false for NULL and for a dropped role';
 
 CREATE FUNCTION dp_pg.sees_more() RETURNS bool
 LANGUAGE c STABLE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_sees_more';
 COMMENT ON FUNCTION dp_pg.sees_more() IS
-'can the current user see lines of dp_pg.ledger that another role asked for, or that another cluster wrote? true for owners of a dataset, and for all while there are lines from before a restore';
+'whether the current user can see lines of dp_pg.ledger for queries of another role, or written by another cluster: true for owners of a dataset, and for all while there are lines from before a restore';
 
 ALTER TABLE dp_pg.dataset ENABLE ROW LEVEL SECURITY;
 ALTER TABLE dp_pg.budget ENABLE ROW LEVEL SECURITY;
@@ -355,7 +355,7 @@ CROSS JOIN LATERAL (
 CROSS JOIN LATERAL (
 	SELECT r.renewal, coalesce(r.renewal <= now(), false) AS over) AS p;
 COMMENT ON VIEW dp_pg.budgets IS
-'limits and spending per dataset and role: all roles of one''s own datasets, else one''s own and one''s groups''; spent_ columns count the present period, whose end is renewal (NULL: never, or the next charge starts a new one); role is its present name, and of the rows of one name at most one per dataset is in_force: the others are of roles that were dropped, or were restored and another row took their place; sums have nine digits after the point, a delta''s eighteen, rounded up (dp_pg.budget has all)';
+'limits and spending per dataset and role: all roles on your datasets, otherwise your own and those of your groups; spent_ columns count the current period, which ends at renewal (NULL: never, or the next charge starts a new one); role is the current name, and of the rows of one name at most one per dataset is in_force: the others belong to dropped roles, or were restored and then replaced by another row; sums have nine digits after the point, a delta''s eighteen, rounded up (dp_pg.budget has all)';
 GRANT SELECT ON dp_pg.budgets TO PUBLIC;
 
 CREATE FUNCTION dp_pg.standing(
@@ -367,7 +367,7 @@ RETURNS SETOF record
 LANGUAGE c VOLATILE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_standing';
 COMMENT ON FUNCTION dp_pg.standing() IS
-'what the asking role may still spend, a row per dataset; see dp_pg.my_budget';
+'what the asking role may still spend, one row per dataset; see dp_pg.my_budget';
 
 CREATE VIEW dp_pg.my_budget WITH (security_invoker = true) AS
 SELECT s.dataset, s.filter, s.epsilon, s.delta,
@@ -377,7 +377,7 @@ SELECT s.dataset, s.filter, s.epsilon, s.delta,
 	s.calls_left, s.renewal, s.payer, s.exempt
 FROM dp_pg.standing() AS s;
 COMMENT ON VIEW dp_pg.my_budget IS
-'what the asking role may still spend: remaining_epsilon is the largest epsilon one more query may have, calls_left the number of counts at the settings dp_pg.epsilon, mechanism and delta; the cap is taken into account; payer is the role that pays (NULL: exempt, the numbers are then the cap''s, NULL without one); nine digits after the point, a delta''s eighteen, rounded up in spent and down in what remains (dp_pg.standing() has all)';
+'what the asking role may still spend: remaining_epsilon is the largest epsilon one more query may have, calls_left the number of counts at the settings dp_pg.epsilon, mechanism and delta; the cap is taken into account; payer is the role that pays (NULL: exempt, the numbers are then those of the cap, NULL without one); nine digits after the point, a delta''s eighteen, rounded up in spent and down in what remains (dp_pg.standing() has all)';
 GRANT SELECT ON dp_pg.my_budget TO PUBLIC;
 
 CREATE VIEW dp_pg.my_batches WITH (security_invoker = true) AS
@@ -400,7 +400,7 @@ LEFT JOIN dp_pg.budget AS b ON b.dataset = x.dataset
 		 AT TIME ZONE 'UTC' > now())
 WHERE dp_pg.is_me(x.role_oid, x.role, x.cluster);
 COMMENT ON VIEW dp_pg.my_batches IS
-'one''s own batches: state open, used up (covered queries are refused until it is closed), ended (the budget that paid was renewed or is gone) or closed; the most that one query may cost, how many were paid for and asked, and what the batch cost';
+'your own batches: state open, used up (queries that it covers are refused until it is closed), ended (the budget that paid was renewed or is gone) or closed; the most that one query may cost, the numbers of queries paid for and asked, and what the batch cost';
 GRANT SELECT ON dp_pg.my_batches TO PUBLIC;
 
 -- What the owner of a dataset decides.
@@ -413,7 +413,7 @@ RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_grant';
 COMMENT ON FUNCTION @extschema@.dp_grant(name, name, numeric, numeric, text, interval) IS
-'gives a role a budget on a dataset (NULL: your default one), or replaces the limits, never the spending, of the one it has; epsilon > 0, 0 <= delta < 1, filter basic, advanced, zcdp or best, renew NULL or positive; errors 22023, 42704, 42501, 25006';
+'gives a role a budget on a dataset (NULL: your default one), or replaces the limits of its budget but not what it has spent; epsilon > 0, 0 <= delta < 1, filter basic, advanced, zcdp or best, renew NULL or positive; errors 22023, 42704, 42501, 25006';
 
 -- Two overloads for double precision, since one with the same defaults as
 -- above would make calls that leave epsilon out ambiguous.
@@ -446,7 +446,7 @@ RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_limit';
 COMMENT ON FUNCTION @extschema@.dp_limit(name, numeric, numeric, text, numeric, numeric) IS
-'caps what all roles together, the owner included, may ever spend on a dataset (NULL: your default one), and bounds the epsilon of a charge from below and of one released value from above; replaces the former cap, floor and ceiling; errors 22023, 42704, 42501, 25006';
+'caps what all roles together, including the owner, may ever spend on a dataset (NULL: your default one), and bounds the epsilon of a charge from below and that of one released value from above; replaces the previous cap, floor and ceiling; errors 22023, 42704, 42501, 25006';
 
 CREATE FUNCTION @extschema@.dp_limit(
 	dataset name,
@@ -485,14 +485,14 @@ RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_neighbours';
 COMMENT ON FUNCTION @extschema@.dp_neighbours(name, text) IS
-'chooses what neighbouring databases of a dataset (NULL: your default one) are: add_remove (the default: one privacy unit more or less) or replace_one (one unit''s data exchanged for other data); only before the first charge; errors 22023, 42704, 42501, 25006, 55000 already charged';
+'chooses how neighbouring databases of a dataset (NULL: your default one) differ: add_remove (the default: one has one privacy unit more) or replace_one (one unit''s data is replaced); only before the first charge; errors 22023, 42704, 42501, 25006, 55000 already charged';
 
 CREATE FUNCTION @extschema@.dp_revoke(role name, dataset name DEFAULT NULL)
 RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_revoke';
 COMMENT ON FUNCTION @extschema@.dp_revoke(name, name) IS
-'a role can no longer spend its budget on a dataset (NULL: your default one); refunds nothing; errors 42704 no such dataset or budget, 42501, 25006';
+'revokes a role''s budget on a dataset (NULL: your default one); refunds nothing; errors 42704 no such dataset or budget, 42501, 25006';
 
 -- Building blocks for the owner's procedures; not for everybody.
 
@@ -504,7 +504,7 @@ RETURNS bigint
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_charge';
 COMMENT ON FUNCTION dp_pg.charge(name, text, numeric, numeric, numeric, bigint, name) IS
-'charges the asking role for a release made elsewhere and returns the charge''s id in dp_pg.ledger; rho NULL: what epsilon implies, epsilon NULL: the mechanism has a rho only; partition and part: all that was released is about the units of one part; durable at once, whatever becomes of the transaction; errors 22023, 42704, 42501, 53400 exhausted, 55000 in a function that is not known to call this one, 55P03 locked, 53000 no worker, 25006 recovery, 0A000 restricted operation, 08007 outcome unknown';
+'charges the asking role for a release made outside dp_pg and returns the id of the charge in dp_pg.ledger; rho NULL: as epsilon implies, epsilon NULL: the mechanism has only a rho; partition and part: the release depends only on the units of one part; durable at once, even if the transaction rolls back; errors 22023, 42704, 42501, 53400 exhausted, 55000 in a function that is not known to call this one, 55P03 locked, 53000 no worker, 25006 recovery, 0A000 restricted operation, 08007 outcome unknown';
 REVOKE EXECUTE ON FUNCTION
 	dp_pg.charge(name, text, numeric, numeric, numeric, bigint, name)
 	FROM PUBLIC;
@@ -518,7 +518,7 @@ RETURNS record
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_preview';
 COMMENT ON FUNCTION dp_pg.preview(name, text, numeric, numeric, numeric, bigint, name) IS
-'what dp_pg.charge with these arguments would add to the sums of the budget that pays (exempt: of the dataset), and the batch that has paid for it with the queries left in it, NULL: none; NULL without a budget; charges nothing, and does not say whether the limits admit it; errors 22023';
+'what dp_pg.charge with these arguments would add to the sums of the budget that pays (exempt: of the dataset), and the batch that would pay for it with the number of queries left, NULL: none; NULL without a budget; charges nothing, and does not check the limits; errors 22023';
 REVOKE EXECUTE ON FUNCTION
 	dp_pg.preview(name, text, numeric, numeric, numeric, bigint, name)
 	FROM PUBLIC;
@@ -527,14 +527,14 @@ CREATE FUNCTION dp_pg.new_partition() RETURNS bigint
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_new_partition';
 COMMENT ON FUNCTION dp_pg.new_partition() IS
-'a number, never given before, for a partition of units into parts that no unit ever leaves; who uses it vouches for that';
+'a new number for a partition of units into parts; the caller guarantees that no unit ever changes its part';
 REVOKE EXECUTE ON FUNCTION dp_pg.new_partition() FROM PUBLIC;
 
 CREATE FUNCTION dp_pg.open_dataset(dataset name DEFAULT NULL) RETURNS name
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_open_dataset';
 COMMENT ON FUNCTION dp_pg.open_dataset(name) IS
-'makes a dataset without tables for the current user, unless it already exists and is his (NULL: the default one), and returns its name; errors 42501 somebody else''s, 22023 empty name, 25006';
+'creates a dataset without tables for the current user, unless the user already has it (NULL: the default one), and returns its name; errors 42501 another owner''s, 22023 empty name, 25006';
 REVOKE EXECUTE ON FUNCTION dp_pg.open_dataset(name) FROM PUBLIC;
 
 -- What was spent, as a statement about privacy.
@@ -548,7 +548,7 @@ RETURNS record
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_odometer';
 COMMENT ON FUNCTION @extschema@.dp_odometer_statement(name, numeric, name) IS
-'what a role (NULL: the asking one) has learnt so far on a dataset (NULL: your default one), over all periods, its groups'' spending included; for the owner, who is exempt, what everybody has (role NULL): with respect to one privacy unit all of it is (basic_epsilon, basic_delta)-private (Theorem 3.16), and at every moment the loss is at most odometer_epsilon but for odometer_delta, which is delta plus the charges'' (T38); Infinity once a mechanism was not pure; 0 < delta < 1; charges nothing; errors 22023, 42704, 42501 about others, unless you own the dataset, or without a budget';
+'privacy of all that a role (NULL: the asking one) has learnt on a dataset (NULL: your default one), over all periods and including the spending of its groups; for the owner, who is exempt, of all that all roles have learnt (role NULL): with respect to one privacy unit it is (basic_epsilon, basic_delta)-private (Theorem 3.16), and at every moment the loss is at most odometer_epsilon except with probability odometer_delta, which is delta plus the deltas of the charges (T38); Infinity once a mechanism was not pure; 0 < delta < 1; charges nothing; errors 22023, 42704, 42501 about others, unless you own the dataset, or without a budget';
 
 CREATE FUNCTION @extschema@.dp_odometer_statement(
 	INOUT dataset name, delta double precision, INOUT role name DEFAULT NULL,
@@ -570,7 +570,7 @@ RETURNS bigint
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_batch_open';
 COMMENT ON FUNCTION @extschema@.dp_batch_open(name, numeric, int, numeric, text) IS
-'pays at once for k queries of at most epsilon each on a dataset (NULL: your default one) and returns the batch''s id; from then on your queries there that cost at most epsilon, purely, take one of the k instead of your budget; method basic (k epsilon), advanced (Theorem 3.20), optimal (Kairouz, Oh and Viswanath) or cheapest, whose delta_slack is charged as delta, 0 <= delta_slack < 1; durable at once; the batch ends when it is closed or your budget renews; errors 22023, 42704, 42501, 53400 exhausted, 55000 you already have one open there, 55P03, 53000, 25006, 0A000, 08007';
+'pays at once for k queries of at most epsilon each on a dataset (NULL: your default one) and returns the id of the batch; until it ends, each of your queries there that is pure and costs at most epsilon uses one of the k instead of your budget; method basic (k epsilon), advanced (Theorem 3.20), optimal (Kairouz, Oh and Viswanath) or cheapest, whose delta_slack is charged as delta, 0 <= delta_slack < 1; durable at once; the batch ends when it is closed or your budget renews; errors 22023, 42704, 42501, 53400 exhausted, 55000 you already have one open there, 55P03, 53000, 25006, 0A000, 08007';
 
 CREATE FUNCTION @extschema@.dp_batch_open(
 	dataset name, epsilon double precision, k int,
@@ -585,4 +585,4 @@ CREATE FUNCTION @extschema@.dp_batch_close(id bigint) RETURNS int
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_batch_close';
 COMMENT ON FUNCTION @extschema@.dp_batch_close(bigint) IS
-'gives up the remaining queries of a batch of yours, or of your dataset, and returns their number; refunds nothing; durable at once; errors 42704 no such open batch, 55P03, 53000, 25006, 0A000, 08007';
+'closes a batch of yours, or on your dataset, and returns the number of its unused queries; refunds nothing; durable at once; errors 42704 no such open batch, 55P03, 53000, 25006, 0A000, 08007';

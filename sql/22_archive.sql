@@ -17,17 +17,17 @@ CREATE TABLE dp_pg.archive (
 );
 
 COMMENT ON TABLE dp_pg.archive IS
-'one row for each time that lines of a dataset left dp_pg.ledger; visible to the owner of the dataset';
-COMMENT ON COLUMN dp_pg.archive.before IS 'lines that had been charged by then left';
-COMMENT ON COLUMN dp_pg.archive.at IS 'when they left';
+'one row for each archiving of lines of dp_pg.ledger; visible to the owner of the dataset';
+COMMENT ON COLUMN dp_pg.archive.before IS 'lines charged before this time were archived';
+COMMENT ON COLUMN dp_pg.archive.at IS 'when they were archived';
 COMMENT ON COLUMN dp_pg.archive.by IS 'who called dp_ledger_archive';
-COMMENT ON COLUMN dp_pg.archive.lines IS 'how many';
-COMMENT ON COLUMN dp_pg.archive.first IS 'least id of them';
+COMMENT ON COLUMN dp_pg.archive.lines IS 'number of lines';
+COMMENT ON COLUMN dp_pg.archive.first IS 'smallest id of them';
 COMMENT ON COLUMN dp_pg.archive.last IS 'greatest id of them';
 COMMENT ON COLUMN dp_pg.archive.epsilon IS
-'sum of what all payers were charged; Infinity with a mechanism without a pure guarantee';
+'sum of what all payers were charged; Infinity if a mechanism had no pure guarantee';
 COMMENT ON COLUMN dp_pg.archive.digest IS
-'SHA-256 over the former digest of the dataset and each line, one after the other; dp_ledger_verify compares it';
+'SHA-256 over the previous digest of the dataset and each line, in sequence; dp_ledger_verify compares it';
 
 CREATE TABLE dp_pg.archive_sum (
 	archive		bigint NOT NULL,
@@ -45,7 +45,7 @@ CREATE TABLE dp_pg.archive_sum (
 CREATE INDEX archive_sum_archive ON dp_pg.archive_sum (archive);
 
 COMMENT ON TABLE dp_pg.archive_sum IS
-'sums of the lines that left dp_pg.ledger, by asking role, payer, period and part; visible to the owner of the dataset';
+'sums of the archived lines, by asking role, payer, period and part; visible to the owner of the dataset';
 COMMENT ON COLUMN dp_pg.archive_sum.archive IS 'id in dp_pg.archive';
 COMMENT ON COLUMN dp_pg.archive_sum.role IS 'the asking role';
 COMMENT ON COLUMN dp_pg.archive_sum.payer IS
@@ -54,8 +54,8 @@ COMMENT ON COLUMN dp_pg.archive_sum.period IS
 'period of the payer''s budget, NULL: exempt';
 COMMENT ON COLUMN dp_pg.archive_sum.partition IS
 'the partition whose largest part was charged, NULL: none';
-COMMENT ON COLUMN dp_pg.archive_sum.part IS 'the part that was asked about';
-COMMENT ON COLUMN dp_pg.archive_sum.lines IS 'how many';
+COMMENT ON COLUMN dp_pg.archive_sum.part IS 'the part that the release is about';
+COMMENT ON COLUMN dp_pg.archive_sum.lines IS 'number of lines';
 
 -- Archives survive dump and restore.
 SELECT pg_catalog.pg_extension_config_dump('dp_pg.archive', '');
@@ -85,7 +85,7 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE
 SET jit = off
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_archive';
 COMMENT ON FUNCTION @extschema@.dp_ledger_archive(timestamptz, name, bigint, bigint) IS
-'takes the lines of a dataset (NULL: your default one) that were charged before that time, with ids from first to last (NULL: no limit), out of dp_pg.ledger and returns them, with the id of their archive, to be kept by the caller: CREATE TABLE .. AS SELECT * FROM dp_ledger_archive(..); lines of a payer''s current period stay, as do those that paid for a batch or session that is open; budgets, caps and parts keep what was spent, and sums and a digest of the lines stay in dp_pg.archive; errors 22004, 42704, 42501, 25006';
+'removes from dp_pg.ledger the lines of a dataset (NULL: your default one) charged before a time, with ids from first to last (NULL: no limit), and returns them with the id of their archive, for the caller to keep: CREATE TABLE .. AS SELECT * FROM dp_ledger_archive(..); lines of a payer''s current period stay, as do those that paid for an open batch or session; budgets, caps and parts keep what was spent, and sums and a digest of the lines stay in dp_pg.archive; errors 22004, 42704, 42501, 25006';
 
 -- Without SET, which would forbid COMMIT; so operators have their schema.
 CREATE PROCEDURE @extschema@.dp_ledger_archive_into(
@@ -147,7 +147,7 @@ BEGIN
 END
 $$;
 COMMENT ON PROCEDURE @extschema@.dp_ledger_archive_into(regclass, timestamptz, name, int) IS
-'moves what dp_ledger_archive(before, dataset) returns into a table that has its columns, by so many ids of the ledger at a time, each of which is committed and told in a NOTICE; what was committed stays where it was moved when the rest fails, and another call moves the rest; errors of dp_ledger_archive, 42809 no permanent table, or one with rules, 27000 a trigger of it leaves lines out, 22023 batch below 1, 2D000 within a transaction';
+'moves what dp_ledger_archive(before, dataset) returns into a table with its columns, committing after every `batch` ids of the ledger and reporting each in a NOTICE; if it fails, committed batches stay moved, and another call moves the rest; errors of dp_ledger_archive, 42809 not a permanent table, or one with rules, 27000 a trigger on it omits lines, 22023 batch below 1, 2D000 within a transaction';
 
 CREATE FUNCTION @extschema@.dp_ledger_verify(
 	lines regclass, dataset name DEFAULT NULL,
@@ -156,4 +156,4 @@ RETURNS SETOF record
 LANGUAGE c STABLE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_ledger_sql_verify';
 COMMENT ON FUNCTION @extschema@.dp_ledger_verify(regclass, name) IS
-'does a table hold the lines of a dataset (NULL: your default one) that dp_ledger_archive returned? a row for each archive; problem NULL: every line is there as it was; errors 22004, 42704, 42501, 42703 when the table has other columns';
+'checks that a table holds the lines of a dataset (NULL: your default one) that dp_ledger_archive returned; one row for each archive; problem NULL: every line is there unchanged; errors 22004, 42704, 42501, 42703 the table has other columns';

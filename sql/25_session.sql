@@ -48,7 +48,7 @@ CREATE TABLE dp_pg.session (
 ) WITH (fillfactor = 50, toast_tuple_target = 1024);
 
 COMMENT ON TABLE dp_pg.session IS
-'one row per session of an interactive mechanism, as it was opened and how far it has come; visible to its role and to the owner of the dataset; dp_pg.sessions is for people';
+'one row per session of an interactive mechanism, as it was opened and with its progress; visible to its role and to the owner of the dataset; view dp_pg.sessions is easier to read';
 COMMENT ON COLUMN dp_pg.session.id IS
 'id of the line of dp_pg.ledger that paid for it';
 COMMENT ON COLUMN dp_pg.session.kind IS 'sparse_vector or weights';
@@ -56,25 +56,25 @@ COMMENT ON COLUMN dp_pg.session.role IS 'who may ask';
 COMMENT ON COLUMN dp_pg.session.role_oid IS
 'the role in the cluster that opened it';
 COMMENT ON COLUMN dp_pg.session.cluster IS
-'system identifier of the cluster that opened it; it can be used in no other';
+'system identifier of the cluster that opened it, where alone it can be used';
 COMMENT ON COLUMN dp_pg.session.database IS
-'OID of the database that opened it; it can be used in no other';
-COMMENT ON COLUMN dp_pg.session.dataset IS 'what was charged';
+'OID of the database that opened it, where alone it can be used';
+COMMENT ON COLUMN dp_pg.session.dataset IS 'the dataset that was charged';
 COMMENT ON COLUMN dp_pg.session.payer IS
 'the role whose budget paid, NULL: exempt';
 COMMENT ON COLUMN dp_pg.session.payer_oid IS
-'OID of payer, by which it is known';
+'OID of payer, which identifies it';
 COMMENT ON COLUMN dp_pg.session.period IS
 'period of the payer''s budget; the session ends with it';
 COMMENT ON COLUMN dp_pg.session.relation_oid IS 'the relation asked about';
 COMMENT ON COLUMN dp_pg.session.relation IS
 'its name when the session was opened';
 COMMENT ON COLUMN dp_pg.session.neighbours IS
-'add_remove or replace_one, as the plan was made';
+'add_remove or replace_one, when the session was opened';
 COMMENT ON COLUMN dp_pg.session.sensitivity IS
-'most by which one unit moves one count, as the plan was made';
+'most by which one unit changes one count, when the session was opened';
 COMMENT ON COLUMN dp_pg.session.threshold IS
-'what was asked for (weights: what the plan chose), without threshold_offset and without noise';
+'as requested (weights: as the plan chose), without threshold_offset and without noise';
 COMMENT ON COLUMN dp_pg.session.questions IS 'most that may be asked';
 COMMENT ON COLUMN dp_pg.session.cutoff IS
 'most that are answered "above"; weights: most updates';
@@ -105,7 +105,7 @@ COMMENT ON COLUMN dp_pg.session.alpha IS
 COMMENT ON COLUMN dp_pg.session.epsilon IS
 'charge of the whole session; Infinity without a pure guarantee';
 COMMENT ON COLUMN dp_pg.session.rho IS
-'charge of the whole session in zCDP, beside epsilon and delta';
+'charge of the whole session in zCDP, in addition to epsilon and delta';
 COMMENT ON COLUMN dp_pg.session.delta IS
 'charge of the whole session, with epsilon';
 COMMENT ON COLUMN dp_pg.session.asked IS 'questions asked so far';
@@ -114,10 +114,10 @@ COMMENT ON COLUMN dp_pg.session.above IS
 COMMENT ON COLUMN dp_pg.session.opened IS 'when it was charged';
 COMMENT ON COLUMN dp_pg.session.bytes_left IS
 'bytes that the texts of further questions may take together';
-COMMENT ON COLUMN dp_pg.session.closed IS 'when it was closed, NULL: not';
+COMMENT ON COLUMN dp_pg.session.closed IS 'when it was closed, NULL: it was not';
 COMMENT ON COLUMN dp_pg.session.reason IS 'why it was closed';
 COMMENT ON COLUMN dp_pg.session.details IS
-'what its kind needs to know, all of it public: empty for sparse_vector, for weights a JSON object of columns, n, alpha (a fraction of n), step and universe';
+'public parameters of its kind: empty for sparse_vector, for weights a JSON object of columns, n, alpha (a fraction of n), step and universe';
 
 -- Not dumped: a session that was restored cannot be asked.
 CREATE TABLE dp_pg.session_secret (
@@ -126,10 +126,10 @@ CREATE TABLE dp_pg.session_secret (
 ) WITH (fillfactor = 50);
 
 COMMENT ON TABLE dp_pg.session_secret IS
-'noisy thresholds of open sessions; readable by nobody, deleted when the session is over';
+'noisy thresholds of open sessions; no role may read them; deleted when the session is over';
 COMMENT ON COLUMN dp_pg.session_secret.session IS 'id in dp_pg.session';
 COMMENT ON COLUMN dp_pg.session_secret.armed IS
-'the threshold with its noise; whoever learns it learns more than was paid for';
+'the threshold with its noise; reading it reveals more than was paid for';
 
 -- ANALYZE collects no values of it.
 ALTER TABLE dp_pg.session_secret ALTER COLUMN armed SET STATISTICS 0;
@@ -151,14 +151,14 @@ COMMENT ON TABLE dp_pg.session_question IS
 'the questions that were answered; visible to the role of the session only';
 COMMENT ON COLUMN dp_pg.session_question.session IS 'id in dp_pg.session';
 COMMENT ON COLUMN dp_pg.session_question.question IS
-'which question of the session it was, from 1';
+'number of the question in the session, from 1';
 COMMENT ON COLUMN dp_pg.session_question.answer IS
 'noisy count, 0 when none was given';
 COMMENT ON COLUMN dp_pg.session_question.guess IS
-'what the hypothesis of a weights session had said, if above, else 0';
+'what the hypothesis of a weights session answered, if above, otherwise 0';
 COMMENT ON COLUMN dp_pg.session_question.number IS
-'which "above" of the session it was, from 1; 0 for others';
-COMMENT ON COLUMN dp_pg.session_question.above IS 'was it "above"?';
+'number of the "above" in the session, from 1; 0 for other answers';
+COMMENT ON COLUMN dp_pg.session_question.above IS 'whether the answer was "above"';
 COMMENT ON COLUMN dp_pg.session_question.predicate IS 'the question';
 
 SELECT pg_catalog.pg_extension_config_dump('dp_pg.session', '');
@@ -190,7 +190,7 @@ FROM dp_pg.session_question AS q
 JOIN dp_pg.session AS s ON s.id = q.session
 WHERE q.above;
 COMMENT ON VIEW dp_pg.session_above IS
-'the questions that were answered "above": session, number (which "above" it was), asked_at (which question), predicate, answer (noisy count, NULL: the session gives none) and guess (what the hypothesis of a weights session had said, else 0); visible to the role of the session only';
+'the questions that were answered "above": session, number (which "above" it was), asked_at (which question), predicate, answer (noisy count, NULL: the session gives none) and guess (what the hypothesis of a weights session answered, otherwise 0); visible to the role of the session only';
 GRANT SELECT ON dp_pg.session_above TO PUBLIC;
 
 CREATE VIEW dp_pg.sessions WITH (security_invoker = true) AS
@@ -226,51 +226,51 @@ LEFT JOIN dp_pg.budget AS b ON b.dataset = s.dataset
 	AND (b.renew IS NULL OR ((b.period_start AT TIME ZONE 'UTC') + b.renew)
 		 AT TIME ZONE 'UTC' > now());
 COMMENT ON VIEW dp_pg.sessions IS
-'sessions of one''s own, and those of one''s datasets: state open, used up (no questions, "above"s, updates or bytes of texts are left), closed (reason says why) or ended (the budget that paid was renewed or is no longer one''s own, or the session was opened in another database or cluster); counts left; alpha, the error of every answer, in rows, which holds with probability confidence; epsilon and delta of the whole session, charged when it was opened; columns and n of weights sessions; in no order, so ORDER BY session';
+'your own sessions, and those on your datasets: state open, used up (no questions, "above"s, updates or bytes of texts are left), closed (reason says why) or ended (the budget that paid was renewed or is no longer yours, or the session was opened in another database or cluster); counts left; alpha, the error of every answer, in rows, which holds with probability confidence; epsilon and delta of the whole session, charged when it was opened; columns and n of weights sessions; in no order, so ORDER BY session';
 COMMENT ON COLUMN dp_pg.sessions.session IS
-'number for the functions that ask and close; id of the line of dp_pg.ledger that paid for it';
+'argument of the functions that ask and close; id of the line of dp_pg.ledger that paid for it';
 COMMENT ON COLUMN dp_pg.sessions.kind IS
 'sparse_vector (dp_sparse_vector_ask) or weights (dp_weights_ask)';
-COMMENT ON COLUMN dp_pg.sessions.dataset IS 'what was charged';
+COMMENT ON COLUMN dp_pg.sessions.dataset IS 'the dataset that was charged';
 COMMENT ON COLUMN dp_pg.sessions.relation IS
-'what is asked about, by its name, with schema, when the session was opened: text, as the table may be gone or restored under another OID';
+'the relation asked about, by its qualified name when the session was opened: text, because it may since have been dropped, or restored with another OID';
 COMMENT ON COLUMN dp_pg.sessions.role IS 'who may ask';
 COMMENT ON COLUMN dp_pg.sessions.state IS
 'open, used up, closed or ended, as the comment on the view says';
 COMMENT ON COLUMN dp_pg.sessions.threshold IS
-'in rows; sparse_vector: as it was asked for; weights: of the distance between data and hypothesis, as the plan chose it';
+'in rows; sparse_vector: as requested; weights: of the distance between data and hypothesis, as the plan chose it';
 COMMENT ON COLUMN dp_pg.sessions.asked IS 'questions so far';
 COMMENT ON COLUMN dp_pg.sessions.questions_left IS
 'questions that may still be asked';
 COMMENT ON COLUMN dp_pg.sessions.bytes_left IS
-'bytes that the texts of further questions may take together, 64 MB at first; a question counts as 64 at least; at 0 the session is used up';
+'bytes that the texts of further questions may take together, 64 MB at first; a question counts as at least 64; at 0 the session is used up';
 COMMENT ON COLUMN dp_pg.sessions.above IS
 'sparse_vector: questions that were above; weights: NULL';
 COMMENT ON COLUMN dp_pg.sessions.above_left IS
-'sparse_vector: how many may still be above; weights: NULL';
+'sparse_vector: how many more may be above; weights: NULL';
 COMMENT ON COLUMN dp_pg.sessions.updates IS
 'weights: questions that were answered from the data; sparse_vector: NULL';
 COMMENT ON COLUMN dp_pg.sessions.updates_left IS
-'weights: how many may still be answered from the data; sparse_vector: NULL';
+'weights: how many more may be answered from the data; sparse_vector: NULL';
 COMMENT ON COLUMN dp_pg.sessions.method IS
 'of the sparse vector: geometric, rounds or book';
 COMMENT ON COLUMN dp_pg.sessions.numeric_answers IS
-'an "above" comes with a noisy count; always so with weights';
+'an "above" comes with a noisy count; true for weights';
 COMMENT ON COLUMN dp_pg.sessions.alpha IS
 'error of every answer, in rows; weights: 3 n times the alpha that dp_weights_open shows, which is a fraction';
 COMMENT ON COLUMN dp_pg.sessions.confidence IS
 'probability with which alpha holds for all answers together';
 COMMENT ON COLUMN dp_pg.sessions.epsilon IS
-'of the whole session, charged when it opened; Infinity without a pure guarantee; of weights without what a noisy n was charged, a line of its own in dp_pg.ledger';
+'of the whole session, charged when it opened; Infinity without a pure guarantee; weights: without the charge for a noisy n, which has its own line in dp_pg.ledger';
 COMMENT ON COLUMN dp_pg.sessions.delta IS
 'of the whole session, charged when it opened';
 COMMENT ON COLUMN dp_pg.sessions.payer IS
 'the role whose budget paid, NULL: exempt';
 COMMENT ON COLUMN dp_pg.sessions.opened IS 'when it was charged';
-COMMENT ON COLUMN dp_pg.sessions.closed IS 'when it was closed, NULL: not';
+COMMENT ON COLUMN dp_pg.sessions.closed IS 'when it was closed, NULL: it was not';
 COMMENT ON COLUMN dp_pg.sessions.reason IS 'why it was closed, NULL: it was not';
 COMMENT ON COLUMN dp_pg.sessions.columns IS
-'weights: the columns of the universe with their types, as the column list of dp_weights_hypothesis begins; sparse_vector: NULL';
+'weights: the columns of the universe with their types, with which the column list of dp_weights_hypothesis begins; sparse_vector: NULL';
 COMMENT ON COLUMN dp_pg.sessions.n IS
 'weights: the public number of rows, given or noisy; sparse_vector: NULL';
 GRANT SELECT ON dp_pg.sessions TO PUBLIC;

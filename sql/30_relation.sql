@@ -21,37 +21,37 @@ CREATE TABLE dp_pg.relation (
 	unit_key_more_attnums int2[]
 );
 COMMENT ON TABLE dp_pg.relation IS
-'protected relations; written by dp_protect and dp_unprotect, readable by everybody';
+'protected relations; written by dp_protect and dp_unprotect, readable by all roles';
 COMMENT ON COLUMN dp_pg.relation.relid IS
 'the relation, with all its partitions and inheritance children';
 COMMENT ON COLUMN dp_pg.relation.relid_origin IS
-'OID of the relation when the row was written; differs from relid after a restore until the row is adopted';
+'OID of the relation when the row was written; differs from relid after a restore, until the row is adopted';
 COMMENT ON COLUMN dp_pg.relation.dataset IS
 'the dataset whose budgets pay for queries on the relation';
 COMMENT ON COLUMN dp_pg.relation.unit IS
-'column that says whose row it is (the privacy unit); NULL: each row is one unit';
+'column that identifies the privacy unit of a row; NULL: each row is one unit';
 COMMENT ON COLUMN dp_pg.relation.unit_attnum IS
 'number of the unit column; follows a rename';
 COMMENT ON COLUMN dp_pg.relation.unit_through IS
-'protected relation whose primary key the unit column refers to: a row has the unit of the row it refers to there; NULL: the column itself is the unit';
+'protected relation whose primary key the unit column refers to: a row has the unit of the row that it refers to; NULL: the column itself is the unit';
 COMMENT ON COLUMN dp_pg.relation.unit_key IS
 'primary key of unit_through when the unit was declared, which it must still be; NULL: the column itself is the unit';
 COMMENT ON COLUMN dp_pg.relation.unit_key_attnum IS
 'number of the primary key''s column; follows a rename';
 COMMENT ON COLUMN dp_pg.relation.published IS
-'security_invoker view for tools that list what they may select from; NULL: none';
+'security_invoker view for tools that list relations which they may select from; NULL: none';
 COMMENT ON COLUMN dp_pg.relation.rows IS
-'size class: about how many rows it has, as its owner says publicly, a power of ten; plans depend on it and never on the rows; NULL: none declared';
+'size class: approximate number of rows that its owner declared, a power of ten; plans depend on it and never on the rows; NULL: none declared';
 COMMENT ON COLUMN dp_pg.relation.max_rows IS
-'how many rows of one unit count at most in a group, as its owner says publicly, where dp_pg.max_rows says nothing; NULL: none declared, 1';
+'most rows of one unit that count in a group, as declared by the owner, unless dp_pg.max_rows is set; NULL: none declared, 1';
 COMMENT ON COLUMN dp_pg.relation.max_keys IS
-'how many groups of one unit count at most, as its owner says publicly, where dp_pg.max_keys says nothing; NULL: none declared, 1';
+'most groups of one unit that count, as declared by the owner, unless dp_pg.max_keys is set; NULL: none declared, 1';
 COMMENT ON COLUMN dp_pg.relation.commented IS
-'true: comments on the published view and its columns say what was declared';
+'true: comments on the published view and its columns show the declarations';
 COMMENT ON COLUMN dp_pg.relation.twin IS
 'table of released synthetic rows that previews show in transparent mode, made by dp_publish_twin; NULL: none';
 COMMENT ON COLUMN dp_pg.relation.unit_more IS
-'where that primary key has several columns, what refers to those after the first; NULL: it has one';
+'if that primary key has several columns, the columns that refer to those after the first; NULL: it has one';
 COMMENT ON COLUMN dp_pg.relation.unit_more_attnums IS
 'numbers of these columns; follow renames';
 COMMENT ON COLUMN dp_pg.relation.unit_key_more IS
@@ -76,31 +76,31 @@ CREATE TABLE dp_pg.attribute (
 	PRIMARY KEY (relid, attname)
 );
 COMMENT ON TABLE dp_pg.attribute IS
-'public bounds and keys of columns; written by dp_declare, readable by everybody';
+'public bounds and keys of columns; written by dp_declare, readable by all roles';
 COMMENT ON COLUMN dp_pg.attribute.relid IS 'the protected relation';
 COMMENT ON COLUMN dp_pg.attribute.relid_origin IS
-'OID of the relation when the row was written; differs from relid after a restore until the row is adopted';
+'OID of the relation when the row was written; differs from relid after a restore, until the row is adopted';
 COMMENT ON COLUMN dp_pg.attribute.attname IS 'the column; follows a rename';
-COMMENT ON COLUMN dp_pg.attribute.attnum IS 'its number';
+COMMENT ON COLUMN dp_pg.attribute.attnum IS 'number of the column';
 COMMENT ON COLUMN dp_pg.attribute.lower IS
 'public lower bound: decimal, or ISO text of the column''s type; NULL: none';
 COMMENT ON COLUMN dp_pg.attribute.upper IS
 'public upper bound, above lower; NULL: none';
 COMMENT ON COLUMN dp_pg.attribute.granule IS
-'grid of sums, a power of two; NULL: 1 for integers, else the largest power of two not above (upper - lower) / 2^20';
+'grid of sums, a power of two; NULL: 1 for integers, otherwise the largest power of two not above (upper - lower) / 2^20';
 COMMENT ON COLUMN dp_pg.attribute.keys IS
 'public group keys in the order of the result, as text of the column''s type; NULL: none';
 COMMENT ON COLUMN dp_pg.attribute.other IS
 'key under which rows with an undeclared value are counted; NULL: nowhere';
 
 COMMENT ON COLUMN dp_pg.attribute.partition IS
-'number in the ledger of the partition that the column makes since the owner declared it immutable: statements about different values are charged as one, by the largest part; NULL: not immutable';
+'number in the ledger of the partition by the column, since the owner declared it immutable: queries about different values are charged together, by the largest part; NULL: not immutable';
 COMMENT ON COLUMN dp_pg.attribute.guard IS
 'number in the name of the trigger dp_pg_immutable_N that refuses UPDATEs of the column; NULL: not immutable';
 COMMENT ON COLUMN dp_pg.attribute.public_sizes IS
-'true: the owner says that it is public how many rows each declared value has, and where they are stored; queries about one of many values may then read an index on the column';
+'true: the owner declared it public how many rows each declared value has and where they are stored; queries about one of many values may then read an index on the column';
 COMMENT ON COLUMN dp_pg.attribute.nulls IS
-'false: the owner says that NULL is no group key, so rows with NULL are counted nowhere; NULL: nothing is said of it';
+'false: the owner declared that NULL is no group key, so rows with NULL are counted nowhere; NULL: not declared';
 
 CREATE TABLE dp_pg.relation_name (
 	schema name NOT NULL,
@@ -115,21 +115,21 @@ CREATE TABLE dp_pg.relation_name (
 	PRIMARY KEY (schema, name)
 );
 COMMENT ON TABLE dp_pg.relation_name IS
-'names that protected relations have, or had; written by dp_protect, dp_unprotect and dp_unfollow, readable by everybody';
+'names that protected relations have, or had; written by dp_protect, dp_unprotect and dp_unfollow, readable by all roles';
 COMMENT ON COLUMN dp_pg.relation_name.schema IS 'the schema';
 COMMENT ON COLUMN dp_pg.relation_name.name IS 'the name in it';
 COMMENT ON COLUMN dp_pg.relation_name.relid IS
-'the protected relation that had the name last; 0: it was dropped';
+'the protected relation that last had the name; 0: it was dropped';
 COMMENT ON COLUMN dp_pg.relation_name.follow IS
-'true: the next table that comes to the name is protected as that one was; false: its owner is warned';
-COMMENT ON COLUMN dp_pg.relation_name.owner_oid IS 'owner of that relation, to whom the next one must belong, too';
-COMMENT ON COLUMN dp_pg.relation_name.owner_name IS 'the owner''s name, which decides in another cluster, after a restore';
+'true: the next table to get the name is protected likewise; false: its owner is warned';
+COMMENT ON COLUMN dp_pg.relation_name.owner_oid IS 'OID of the owner of that relation, who must also own the next one';
+COMMENT ON COLUMN dp_pg.relation_name.owner_name IS 'name of the owner, which decides in another cluster, after a restore';
 COMMENT ON COLUMN dp_pg.relation_name.cluster IS
 'system identifier of the cluster that wrote the row';
 COMMENT ON COLUMN dp_pg.relation_name.seen IS
-'unprotected relation of the name that its owner was warned of; 0: none';
+'unprotected relation with the name about which its owner was warned; 0: none';
 COMMENT ON COLUMN dp_pg.relation_name.kept IS
-'what was declared about a followed relation that was dropped; NULL: it was not';
+'declarations of a followed relation that was dropped; NULL: it was not dropped';
 
 GRANT SELECT ON dp_pg.relation, dp_pg.attribute, dp_pg.relation_name TO PUBLIC;
 SELECT pg_catalog.pg_extension_config_dump('dp_pg.relation', '');
@@ -141,19 +141,19 @@ SELECT pg_catalog.pg_extension_config_dump('dp_pg.relation_name', '');
 CREATE FUNCTION dp_pg.fill_origin() RETURNS trigger
 LANGUAGE c AS 'MODULE_PATHNAME', 'dp_relation_fill_origin';
 COMMENT ON FUNCTION dp_pg.fill_origin() IS
-'row trigger of dp_pg.relation and dp_pg.attribute: fills relid_origin and the column number';
+'row trigger on dp_pg.relation and dp_pg.attribute: sets relid_origin and the column number';
 REVOKE ALL ON FUNCTION dp_pg.fill_origin() FROM PUBLIC;
 
 CREATE TRIGGER fill_origin BEFORE INSERT ON dp_pg.relation
 FOR EACH ROW EXECUTE FUNCTION dp_pg.fill_origin();
 ALTER TABLE dp_pg.relation ENABLE ALWAYS TRIGGER fill_origin;
 COMMENT ON TRIGGER fill_origin ON dp_pg.relation IS
-'fills relid_origin and unit_attnum, after a restore too';
+'sets relid_origin and unit_attnum, also after a restore';
 CREATE TRIGGER fill_origin BEFORE INSERT ON dp_pg.attribute
 FOR EACH ROW EXECUTE FUNCTION dp_pg.fill_origin();
 ALTER TABLE dp_pg.attribute ENABLE ALWAYS TRIGGER fill_origin;
 COMMENT ON TRIGGER fill_origin ON dp_pg.attribute IS
-'fills relid_origin and attnum, after a restore too';
+'sets relid_origin and attnum, also after a restore';
 
 CREATE FUNCTION dp_pg.follow_names() RETURNS event_trigger
 LANGUAGE c AS 'MODULE_PATHNAME', 'dp_relation_follow_names';
@@ -188,13 +188,13 @@ CREATE FUNCTION @extschema@.dp_protect(relation regclass, unit text DEFAULT NULL
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_protect';
 COMMENT ON FUNCTION @extschema@.dp_protect(regclass, text, name, text, boolean, bigint, boolean, boolean) IS
-'put a table and its partitions or children under differential privacy. unit: column that says whose row it is (NULL: each row is one unit), or a path of keys, order_id -> orders.customer_id, to the unit of a protected relation of the dataset, whose primary key the column refers to, or as many columns as that has, (order_id, day) -> orders.customer_id; a notice says where a foreign key leads to another unit of the dataset, and whether rows without a unit may be there, which count nowhere; dataset: whose budgets pay (NULL: the present one, else the caller''s default); publish: name of a view to create for tools (NULL: by dp_pg.publish_schema, empty: none); revoke: take away privileges through which other roles learn rows; rows: about how many it has, which becomes public (NULL: as declared before); comment: whether comments on the view and its columns say what is declared (NULL: as before, by default true); follow: whether a table that comes to this name later, by CREATE, RENAME or SET SCHEMA of itself or its schema, is protected likewise before its transaction ends (NULL: as before, by default false, with a warning). Errors: 42501 not the owner, 42703 unknown column, 42809 not a table, 0A000 foreign or temporary table, one of Citus, or follow with immutable columns, 22023 unusable unit or path, or negative rows, 55000 other roles can read it, it shares rows with another dataset, or its name is followed for tables of another role';
+'protects a table and its partitions or children with differential privacy. unit: column that identifies the privacy unit of a row (NULL: each row is one unit), or a path of keys, order_id -> orders.customer_id, to the unit of a protected relation of the dataset: the column refers to its primary key, or several columns do, (order_id, day) -> orders.customer_id; a notice reports a foreign key that leads to another unit of the dataset, and that there may be rows without a unit, which count nowhere; dataset: whose budgets pay (NULL: the current one, otherwise the caller''s default); publish: name of a view to create for tools (NULL: by dp_pg.publish_schema, empty: none); revoke: revokes privileges through which other roles learn rows; rows: approximate number of rows, which becomes public (NULL: as declared before); comment: whether comments on the view and its columns show the declarations (NULL: as before, by default true); follow: whether a table that gets this name later, by CREATE, RENAME or SET SCHEMA of itself or its schema, is protected likewise before its transaction ends (NULL: as before, by default false, with a warning). Errors: 42501 not the owner, 42703 unknown column, 42809 not a table, 0A000 foreign, temporary or Citus table, or follow with immutable columns, 22023 unusable unit or path, or negative rows, 55000 other roles can read it, it shares rows with another dataset, or its name is followed for tables of another role';
 
 CREATE FUNCTION @extschema@.dp_unprotect(relation regclass)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_unprotect';
 COMMENT ON FUNCTION @extschema@.dp_unprotect(regclass) IS
-'remove all declarations about a relation and drop its published view and its twin; refunds nothing. Errors: 42501 not the owner, 42704 not protected, 2BP01 something depends on view or twin, or the unit of another relation is behind this one';
+'removes all declarations of a relation and drops its published view and its twin; refunds nothing. Errors: 42501 not the owner, 42704 not protected, 2BP01 an object depends on the view or twin, or the unit path of another relation leads through this one';
 
 CREATE FUNCTION @extschema@.dp_declare(relation regclass, attribute name, lower integer,
 	upper integer, granule numeric DEFAULT NULL)
@@ -234,24 +234,24 @@ CREATE FUNCTION @extschema@.dp_declare(relation regclass, attribute name, keys a
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_declare_keys';
 COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, integer, integer, numeric) IS
-'declare public bounds of a column: finite, lower < upper, in the column''s type; granule: grid of sums, a power of two. Replaces earlier bounds. Errors: 42501 not the owner, 42703 unknown column, 42704 not protected, 22023 NULL or unusable bounds or granule';
+'declares public bounds of a column: finite, lower < upper, in the column''s type; granule: grid of sums, a power of two. Replaces earlier bounds. Errors: 42501 not the owner, 42703 unknown column, 42704 not protected, 22023 NULL or unusable bounds or granule';
 COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, bigint, bigint, numeric) IS
-'declare public bounds of a column of numbers; see the integer form';
+'declares public bounds of a numeric column; see the integer form';
 COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, numeric, numeric, numeric) IS
-'declare public bounds of a column of numbers; see the integer form';
+'declares public bounds of a numeric column; see the integer form';
 COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, double precision,
 	double precision, double precision) IS
-'declare public bounds of a column of numbers, read by their shortest decimal text; see the integer form';
+'declares public bounds of a numeric column, read by their shortest decimal text; see the integer form';
 COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, text, text, numeric) IS
-'declare public bounds given as text of the column''s type; see the integer form';
+'declares public bounds given as text of the column''s type; see the integer form';
 COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, date, date) IS
-'declare public bounds of a date or timestamp column; see the integer form';
+'declares public bounds of a date or timestamp column; see the integer form';
 COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, timestamp, timestamp) IS
-'declare public bounds of a timestamp column; see the integer form';
+'declares public bounds of a timestamp column; see the integer form';
 COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, timestamptz, timestamptz) IS
-'declare public bounds of a timestamp with time zone column; see the integer form';
+'declares public bounds of a timestamp with time zone column; see the integer form';
 COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, anyarray, text, boolean) IS
-'declare public group keys of a column; the result has a row for each, in this order; other: key for rows with any other value (NULL: such rows count nowhere); nulls: false where NULL is to be no key of a column that can be NULL (such rows count nowhere). Replaces earlier keys. Errors: 42501 not the owner, 42703 unknown column, 42704 not protected, 22023 no keys, NULL or equal keys, keys that are not values of the column, more than dp_pg.max_groups';
+'declares public group keys of a column; the result has a row for each, in this order; other: key for rows with any other value (NULL: such rows count nowhere); nulls: false if NULL is no key although the column can be NULL (such rows count nowhere). Replaces earlier keys. Errors: 42501 not the owner, 42703 unknown column, 42704 not protected, 22023 no keys, NULL or equal keys, keys that are not values of the column, more than dp_pg.max_groups';
 
 -- The size class: all that plans know of a relation's size.
 
@@ -259,7 +259,7 @@ CREATE FUNCTION @extschema@.dp_declare(relation regclass, rows bigint)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_declare_rows';
 COMMENT ON FUNCTION @extschema@.dp_declare(regclass, bigint) IS
-'declare publicly about how many rows a relation has with its parts; stored as the nearest power of ten. It is read by as many parallel workers as that number of rows calls for; NULL withdraws it, and then one process reads the relation. Errors: 42501 not the owner, 42704 not protected, 22023 negative rows';
+'declares publicly the approximate number of rows of a relation with its partitions and children; stored as the nearest power of ten. It determines how many parallel workers read the relation; NULL withdraws it, and one process then reads the relation. Errors: 42501 not the owner, 42704 not protected, 22023 negative rows';
 
 -- How much of one unit counts.  A lone number must be named, since it could be
 -- the size class as well.
@@ -269,24 +269,24 @@ CREATE FUNCTION @extschema@.dp_declare(relation regclass, max_rows bigint DEFAUL
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_declare_contribution';
 COMMENT ON FUNCTION @extschema@.dp_declare(regclass, bigint, bigint) IS
-'declare publicly how many rows of one unit in a group, and how many groups of one unit, count at most in answers about a relation whose units have many rows; an analyst may set dp_pg.max_rows and dp_pg.max_keys otherwise. What is above counts nowhere, and noise grows with both, so that any numbers are private; dp_suggest_bounds shows their owner what they lose. NULL: as declared before; 1 each where nothing is declared. Errors: 42501 not the owner, 42704 not protected, 22023 both NULL, or one not between 1 and 2147483647';
+'declares publicly how many rows of one unit in a group, and how many groups of one unit, count at most in answers about a relation whose units have many rows; an analyst may override them by dp_pg.max_rows and dp_pg.max_keys. Further rows and groups count nowhere, and noise grows with both, so any numbers are private; dp_suggest_bounds shows the owner what they omit. NULL: as declared before; by default 1 each. Errors: 42501 not the owner, 42704 not protected, 22023 both NULL, or one not between 1 and 2147483647';
 
 -- A partition column: no row ever moves from one part to another.
 
 CREATE FUNCTION dp_pg.refuse_change() RETURNS trigger
 LANGUAGE c AS 'MODULE_PATHNAME', 'dp_declare_refuse_change';
 COMMENT ON FUNCTION dp_pg.refuse_change() IS
-'row trigger that dp_declare(..., immutable => true) puts on a table: raises 55000 when an UPDATE changes the column';
+'row trigger created on a table by dp_declare(..., immutable => true): raises 55000 when an UPDATE changes the column';
 
 CREATE FUNCTION @extschema@.dp_declare(relation regclass, attribute name,
 	immutable boolean, public_sizes boolean DEFAULT NULL)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_declare_immutable';
 COMMENT ON FUNCTION @extschema@.dp_declare(regclass, name, boolean, boolean) IS
-'declare that the values of a column with public keys never change, neither by UPDATE, which a trigger refuses from then on, nor by deleting a unit and inserting it with another value, which only the owner can promise; queries with WHERE column = key on different keys then cost the role, and the dataset''s cap, what the largest part costs (parallel composition, McSherry 2009). false withdraws it for later queries, and so does ATTACH PARTITION of the table, with a notice. public_sizes: it is also public how many rows each declared value has and where they are stored, so that a query about one of many values may read an index on the column (NULL: as before, by default false). For columns of type boolean, smallint, integer, bigint, date, text, varchar and uuid. Errors: 42501 not the owner, 42703 unknown column, 42704 not protected, 22023 NULL or a column that cannot be one';
+'declares that the values of a column with public keys never change, neither by UPDATE, which a trigger refuses from then on, nor by deleting a unit and inserting it with another value, which only the owner can guarantee; queries with WHERE column = key for different keys then cost the role, and the dataset''s cap, as much as the largest part (parallel composition, McSherry 2009). false withdraws it for later queries, as does ATTACH PARTITION of the table, with a notice. public_sizes: it is also public how many rows each declared value has and where they are stored, so a query about one of many values may read an index on the column (NULL: as before, by default false). For columns of type boolean, smallint, integer, bigint, date, text, varchar and uuid. Errors: 42501 not the owner, 42703 unknown column, 42704 not protected, 22023 NULL or a column that cannot be one';
 
 CREATE FUNCTION dp_pg.check_published(relation oid) RETURNS boolean
 LANGUAGE c STABLE STRICT AS 'MODULE_PATHNAME', 'dp_publish_check';
 COMMENT ON FUNCTION dp_pg.check_published(oid) IS
-'internal: does the relation have a published view that can still be granted? warns when it cannot';
+'internal: whether the relation has a published view that can still be granted; warns when it cannot';
 REVOKE ALL ON FUNCTION dp_pg.check_published(oid) FROM PUBLIC;

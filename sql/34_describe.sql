@@ -5,7 +5,7 @@
 CREATE FUNCTION dp_pg.shown_column(relation oid, named oid, attnum int2)
 RETURNS int2 LANGUAGE c STABLE STRICT AS 'MODULE_PATHNAME', 'dp_publish_shown_column';
 COMMENT ON FUNCTION dp_pg.shown_column(oid, oid, int2) IS
-'internal: number of the column of a relation that column attnum of `named`, the relation itself or a view of its columns, shows; NULL: none';
+'internal: number of the column of a relation shown by column attnum of `named`, which is the relation itself or a view of its columns; NULL: none';
 
 CREATE VIEW dp_pg.attributes AS
 SELECT n.named AS relation, c.attname AS attribute, r.dataset,
@@ -19,9 +19,9 @@ JOIN pg_catalog.pg_attribute AS c ON c.attrelid = n.named AND c.attnum > 0
 	AND NOT c.attisdropped
 	AND dp_pg.shown_column(r.relid, n.named, c.attnum) = a.attnum;
 COMMENT ON VIEW dp_pg.attributes IS
-'dp_pg.attribute by every name: each declared column as one of the table and as one of its published view, readable by everybody';
-COMMENT ON COLUMN dp_pg.attributes.relation IS 'the protected relation, or the view that was published for it';
-COMMENT ON COLUMN dp_pg.attributes.attribute IS 'the column, as it is called there';
+'dp_pg.attribute by every name: each declared column as a column of the table and of its published view, readable by all roles';
+COMMENT ON COLUMN dp_pg.attributes.relation IS 'the protected relation, or its published view';
+COMMENT ON COLUMN dp_pg.attributes.attribute IS 'name of the column there';
 GRANT SELECT ON dp_pg.attributes TO PUBLIC;
 
 CREATE FUNCTION dp_pg.describe(named regclass, name text, home text,
@@ -79,7 +79,7 @@ BEGIN
 		ORDER BY c.attnum;
 END $$;
 COMMENT ON FUNCTION dp_pg.describe(regclass, text, text) IS
-'internal: dp_describe, given the name of the relation, and what stands before the names of aggregates, as they are found by the caller; for those, too, who may not read dp_pg.relation themselves';
+'internal: dp_describe, given the name of the relation and the qualification of the names of aggregates, both as the caller finds them; also for roles that may not read dp_pg.relation';
 
 CREATE FUNCTION @extschema@.dp_describe(relation regclass,
 	OUT attribute name, OUT type text, OUT nullable boolean, OUT lower text,
@@ -89,4 +89,4 @@ RETURNS SETOF record LANGUAGE sql STABLE STRICT AS $$
 	SELECT d.* FROM dp_pg.describe($1, $1::pg_catalog.text, CASE WHEN pg_catalog.pg_function_is_visible('@extschema@.dp_count()'::pg_catalog.regprocedure) THEN '' ELSE '@extschema@.' END) AS d
 $$;
 COMMENT ON FUNCTION @extschema@.dp_describe(regclass) IS
-'what may be asked about a protected relation, named by itself or by its published view: a row for the relation (attribute NULL) and one for each column, with what is declared about it and an example that runs. Reads no private row and charges nothing. Errors: 42704 not protected';
+'what may be asked about a protected relation, given itself or its published view: a row for the relation (attribute NULL) and one for each column, with its declarations and an example that runs. Reads no private row and charges nothing. Errors: 42704 not protected';

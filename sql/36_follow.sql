@@ -10,7 +10,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 		AND NOT a.attisdropped
 $$;
 COMMENT ON FUNCTION dp_pg.column_type(oid, name) IS
-'internal: type, length and collation of a column; NULL: there is none';
+'internal: type, length and collation of a column; NULL: no such column';
 REVOKE ALL ON FUNCTION dp_pg.column_type(oid, name) FROM PUBLIC;
 
 -- It reads tables only: while a relation is being dropped, a snapshot of the
@@ -52,7 +52,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 	WHERE r.relid = relation
 $$;
 COMMENT ON FUNCTION dp_pg.keep(oid) IS
-'internal: what the next table of the name of a protected relation takes over';
+'internal: the declarations of a protected relation that the next table with its name inherits';
 REVOKE ALL ON FUNCTION dp_pg.keep(oid) FROM PUBLIC;
 
 CREATE FUNCTION dp_pg.heritage(schema name, name name) RETURNS jsonb
@@ -61,7 +61,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 	FROM dp_pg.relation_name AS n WHERE n.schema = $1 AND n.name = $2
 $$;
 COMMENT ON FUNCTION dp_pg.heritage(name, name) IS
-'internal: what the next table of the name takes over; NULL: nothing is known';
+'internal: the declarations that the next table with the name inherits; NULL: none known';
 REVOKE ALL ON FUNCTION dp_pg.heritage(name, name) FROM PUBLIC;
 
 CREATE FUNCTION dp_pg.listed(first name, more name[]) RETURNS text
@@ -70,7 +70,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 	FROM unnest(first || more) WITH ORDINALITY AS c (name, n)
 $$;
 COMMENT ON FUNCTION dp_pg.listed(name, name[]) IS
-'internal: names of columns as dp_protect takes them; NULL: there is none';
+'internal: names of columns as dp_protect takes them; NULL: none';
 REVOKE ALL ON FUNCTION dp_pg.listed(name, name[]) FROM PUBLIC;
 
 CREATE FUNCTION dp_pg.unlike(relation oid, kept jsonb) RETURNS text
@@ -91,22 +91,22 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 	WHERE d.now_is IS DISTINCT FROM d.was OR d.now_is IS NULL
 $$;
 COMMENT ON FUNCTION dp_pg.unlike(oid, jsonb) IS
-'internal: declared columns that a relation lacks or has with another type, and row security that it lacks; NULL: none';
+'internal: declared columns that a relation lacks or has with another type, and missing row security; NULL: none';
 REVOKE ALL ON FUNCTION dp_pg.unlike(oid, jsonb) FROM PUBLIC;
 
 CREATE FUNCTION dp_pg.follow_tables() RETURNS event_trigger
 LANGUAGE c AS 'MODULE_PATHNAME', 'dp_follow_tables';
 COMMENT ON FUNCTION dp_pg.follow_tables() IS
-'event trigger: protects tables that come to names that are followed, and warns of those that come to others';
+'event trigger: protects tables that get followed names, and warns about those that get names not followed';
 REVOKE ALL ON FUNCTION dp_pg.follow_tables() FROM PUBLIC;
 CREATE EVENT TRIGGER dp_pg_follow_tables ON ddl_command_end
 EXECUTE FUNCTION dp_pg.follow_tables();
 ALTER EVENT TRIGGER dp_pg_follow_tables ENABLE ALWAYS;
 COMMENT ON EVENT TRIGGER dp_pg_follow_tables IS
-'dp_pg: protects tables that come to names that are followed';
+'dp_pg: protects tables that get followed names';
 
 CREATE FUNCTION @extschema@.dp_unfollow(relation text)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_unfollow';
 COMMENT ON FUNCTION @extschema@.dp_unfollow(text) IS
-'no table that comes to this name later is protected by itself, and where the protected one is gone none is warned of; a protected table that has the name stays protected. The name may be one that no table has. Errors: 42501 not the owner, 42704 no protected relation has or had the name, 42602 not a name, 22004 NULL';
+'stops following a name: a table that gets it later is not protected automatically, nor, if the protected one is gone, warned about; a protected table with the name stays protected. No table need have the name. Errors: 42501 not the owner, 42704 no protected relation has or had the name, 42602 not a name, 22004 NULL';

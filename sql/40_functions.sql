@@ -220,15 +220,15 @@ CREATE FUNCTION dp_pg.expression_rules(OUT function regprocedure,
 	OUT replacement regprocedure, OUT condition text) RETURNS SETOF record
 LANGUAGE c STRICT STABLE AS 'MODULE_PATHNAME', 'dp_expression_list_rules';
 COMMENT ON FUNCTION dp_pg.expression_rules() IS
-'the built-in functions that are not LEAKPROOF and may be used on private
-rows all the same: one row each, with the total version that the query is rewritten
-to (NULL: none is needed) and the condition on its arguments (NULL: none)';
+'one row for each built-in function that may be used on private rows although
+it is not LEAKPROOF, with the total version that replaces it in queries (NULL:
+none is needed) and the condition on its arguments (NULL: none)';
 
 CREATE FUNCTION dp_pg.is_leakproof(function regprocedure) RETURNS boolean
 LANGUAGE c STRICT STABLE AS 'MODULE_PATHNAME', 'dp_expression_leakproof';
 COMMENT ON FUNCTION dp_pg.is_leakproof(regprocedure) IS
 'whether a function may be used on private rows because PostgreSQL marks it
-LEAKPROOF: built in, in C, not volatile, and really without errors';
+LEAKPROOF: built in, in C, not volatile, and known to raise no errors';
 
 CREATE VIEW dp_pg.allowed_functions AS
 	SELECT r.function, 'total as is' AS reason, r.replacement, r.condition
@@ -241,19 +241,19 @@ CREATE VIEW dp_pg.allowed_functions AS
 		FROM pg_catalog.pg_proc p
 		WHERE p.proleakproof AND dp_pg.is_leakproof(p.oid);
 COMMENT ON VIEW dp_pg.allowed_functions IS
-'the functions that may be used on private rows, operators and casts by the
-function behind them; reason is leakproof, total as is, or total version, in
-which case the query calls replacement, which gives NULL instead of an error';
+'the functions that may be used on private rows, also through operators and
+casts; reason is leakproof, total as is, or total version, in which case the
+query calls replacement, which returns NULL instead of an error';
 GRANT SELECT ON dp_pg.allowed_functions TO PUBLIC;
 
 CREATE FUNCTION dp_pg.sortable_value(value anyelement) RETURNS anyelement
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_sortable_value';
 COMMENT ON FUNCTION dp_pg.sortable_value(anyelement) IS
-'the value of a type of variable length, or NULL where it is longer than 16 kB (16384 bytes); put around what is ordered under a collation other than C, or given to initcap(), in private queries; 0A000 for other types; NULL for NULL';
+'the value of a type of variable length, or NULL if it is longer than 16 kB (16384 bytes); added in private queries around values compared under a collation other than C, or passed to initcap(); 0A000 for other types; NULL for NULL';
 
 CREATE FUNCTION dp_pg.short_value(value anyelement) RETURNS anyelement
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_short_value';
 COMMENT ON FUNCTION dp_pg.short_value(anyelement) IS
-'the value of a type of variable length, or NULL where it is longer than 1 MB (1048576 bytes); put around columns of no known length in private queries; 0A000 for other types; NULL for NULL';
+'the value of a type of variable length, or NULL if it is longer than 1 MB (1048576 bytes); added in private queries around columns without a maximum length; 0A000 for other types; NULL for NULL';

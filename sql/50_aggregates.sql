@@ -16,7 +16,7 @@ CREATE TYPE dp_pg.sum_state (
 	internallength = 24, alignment = double, storage = plain
 );
 COMMENT ON TYPE dp_pg.sum_state IS
-'state of dp_pg.bounded_sum: rows that counted and exact 128-bit sum';
+'state of dp_pg.bounded_sum: number of rows counted and exact 128-bit sum';
 
 CREATE TYPE dp_pg.sum_spec;
 CREATE FUNCTION dp_pg.sum_spec_in(cstring) RETURNS dp_pg.sum_spec
@@ -43,7 +43,7 @@ RETURNS dp_pg.sum_state
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_sum_combine';
 COMMENT ON FUNCTION dp_pg.sum_combine(dp_pg.sum_state, dp_pg.sum_state) IS
-'adds two states; only inside an aggregate';
+'adds two states; only within an aggregate';
 
 CREATE FUNCTION dp_pg.sum_add(dp_pg.sum_state, smallint, dp_pg.sum_spec)
 RETURNS dp_pg.sum_state
@@ -84,9 +84,9 @@ BEGIN
 				parallel = safe
 			);
 			COMMENT ON AGGREGATE dp_pg.bounded_sum(%1$s, dp_pg.sum_spec) IS
-			'exact sum of values clamped to a grid; NULL and NaN are skipped; used inside private queries only';
+			'exact sum of values clamped to a grid; NULL and NaN are skipped; used only within private queries';
 			COMMENT ON FUNCTION dp_pg.sum_add(dp_pg.sum_state, %1$s, dp_pg.sum_spec) IS
-			'adds a value, clamped and rounded to the grid; only inside an aggregate';
+			'adds a value, clamped and rounded to the grid; only within an aggregate';
 		$sql$, t);
 	END LOOP;
 END
@@ -108,7 +108,7 @@ BEGIN
 			CREATE FUNCTION dp_pg.skip(%1$s) RETURNS internal
 			LANGUAGE c AS 'MODULE_PATHNAME', 'dp_aggregate_skip';
 			COMMENT ON FUNCTION dp_pg.skip(%1$s) IS
-			'transition function of the private aggregates: holds nothing';
+			'transition function of the private aggregates: keeps no state';
 		$sql$, arguments);
 		arguments := arguments OPERATOR(pg_catalog.||) ', "any"';
 	END LOOP;

@@ -12,7 +12,7 @@ CREATE TYPE dp_pg.square_state (
 	internallength = 40, alignment = double, storage = plain
 );
 COMMENT ON TYPE dp_pg.square_state IS
-'state of dp_pg.bounded_squares: rows that counted, exact 128-bit sum and sum of squares';
+'state of dp_pg.bounded_squares: number of rows counted, exact 128-bit sum and sum of squares';
 COMMENT ON FUNCTION dp_pg.square_state_in(cstring) IS 'accepts the empty text';
 COMMENT ON FUNCTION dp_pg.square_state_out(dp_pg.square_state) IS
 'raises 0A000';
@@ -22,7 +22,7 @@ RETURNS dp_pg.square_state
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_square_combine';
 COMMENT ON FUNCTION dp_pg.square_combine(dp_pg.square_state, dp_pg.square_state) IS
-'adds two states; only inside an aggregate';
+'adds two states; only within an aggregate';
 REVOKE ALL ON FUNCTION dp_pg.square_combine(dp_pg.square_state, dp_pg.square_state)
 FROM PUBLIC;
 
@@ -54,7 +54,7 @@ BEGIN
 			LANGUAGE c IMMUTABLE PARALLEL SAFE
 			AS 'MODULE_PATHNAME', 'dp_square_add_%2$s';
 			COMMENT ON FUNCTION dp_pg.square_add(dp_pg.square_state, %1$s, dp_pg.sum_spec) IS
-			'adds a value, clamped and rounded to the grid, and its square; only inside an aggregate';
+			'adds a value, clamped and rounded to the grid, and its square; only within an aggregate';
 			REVOKE ALL ON FUNCTION dp_pg.square_add(dp_pg.square_state, %1$s, dp_pg.sum_spec)
 			FROM PUBLIC;
 			CREATE AGGREGATE dp_pg.bounded_squares(%1$s, dp_pg.sum_spec) (
@@ -63,7 +63,7 @@ BEGIN
 				parallel = safe
 			);
 			COMMENT ON AGGREGATE dp_pg.bounded_squares(%1$s, dp_pg.sum_spec) IS
-			'exact sum and sum of squares of values clamped to a grid; NULL and NaN are skipped; used inside private queries only';
+			'exact sum and sum of squares of values clamped to a grid; NULL and NaN are skipped; used only within private queries';
 		$sql$, types[i], symbols[i]);
 	END LOOP;
 	FOR k IN 1 .. 4 LOOP

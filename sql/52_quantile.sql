@@ -8,19 +8,19 @@ CREATE FUNCTION dp_pg.counts_combine(internal, internal) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_counts_combine';
 COMMENT ON FUNCTION dp_pg.counts_combine(internal, internal) IS
-'adds two states of dp_pg.grid_counts; only inside an aggregate';
+'adds two states of dp_pg.grid_counts; only within an aggregate';
 
 CREATE FUNCTION dp_pg.counts_save(internal) RETURNS bytea
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_counts_save';
 COMMENT ON FUNCTION dp_pg.counts_save(internal) IS
-'a state of dp_pg.grid_counts for another process; only inside an aggregate';
+'a state of dp_pg.grid_counts for another process; only within an aggregate';
 
 CREATE FUNCTION dp_pg.counts_load(bytea, internal) RETURNS internal
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_counts_load';
 COMMENT ON FUNCTION dp_pg.counts_load(bytea, internal) IS
-'the inverse of dp_pg.counts_save; only inside an aggregate';
+'the inverse of dp_pg.counts_save; only within an aggregate';
 
 DO $make$
 DECLARE
@@ -40,7 +40,7 @@ BEGIN
 			LANGUAGE c IMMUTABLE PARALLEL SAFE
 			AS 'MODULE_PATHNAME', 'dp_counts_add_%2$s';
 			COMMENT ON FUNCTION dp_pg.counts_add(internal, %1$s, dp_pg.sum_spec) IS
-			'counts a value, clamped and rounded to the grid; only inside an aggregate';
+			'counts a value, clamped and rounded to the grid; only within an aggregate';
 			CREATE AGGREGATE dp_pg.grid_counts(%1$s, dp_pg.sum_spec) (
 				sfunc = dp_pg.counts_add, stype = internal, sspace = 256,
 				finalfunc = dp_pg.counts_save, finalfunc_modify = read_write,
@@ -49,7 +49,7 @@ BEGIN
 				deserialfunc = dp_pg.counts_load, parallel = safe
 			);
 			COMMENT ON AGGREGATE dp_pg.grid_counts(%1$s, dp_pg.sum_spec) IS
-			'exact number of rows at each point of a grid; NULL and NaN are skipped; used inside private queries only';
+			'exact number of rows at each point of a grid; NULL and NaN are skipped; used only within private queries';
 		$sql$, t, symbol);
 	END LOOP;
 END

@@ -12,7 +12,7 @@ CREATE TYPE dp_pg.pair_state (
 	internallength = 88, alignment = double, storage = plain
 );
 COMMENT ON TYPE dp_pg.pair_state IS
-'state of dp_pg.bounded_pairs: rows that counted, exact 128-bit sums of both numbers, of their squares and products';
+'state of dp_pg.bounded_pairs: number of rows counted, exact 128-bit sums of both numbers, of their squares and products';
 COMMENT ON FUNCTION dp_pg.pair_state_in(cstring) IS 'accepts the empty text';
 COMMENT ON FUNCTION dp_pg.pair_state_out(dp_pg.pair_state) IS
 'raises 0A000';
@@ -22,7 +22,7 @@ RETURNS dp_pg.pair_state
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_pair_combine';
 COMMENT ON FUNCTION dp_pg.pair_combine(dp_pg.pair_state, dp_pg.pair_state) IS
-'adds two states; only inside an aggregate';
+'adds two states; only within an aggregate';
 REVOKE ALL ON FUNCTION dp_pg.pair_combine(dp_pg.pair_state, dp_pg.pair_state)
 FROM PUBLIC;
 
@@ -32,7 +32,7 @@ RETURNS dp_pg.pair_state
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_pair_transit';
 COMMENT ON FUNCTION dp_pg.pair_add(dp_pg.pair_state, double precision, dp_pg.sum_spec, double precision, dp_pg.sum_spec) IS
-'adds two numbers, clamped and rounded to their grids, their squares and product; only inside an aggregate';
+'adds two numbers, clamped and rounded to their grids, their squares and product; only within an aggregate';
 REVOKE ALL ON FUNCTION dp_pg.pair_add(dp_pg.pair_state, double precision, dp_pg.sum_spec, double precision, dp_pg.sum_spec)
 FROM PUBLIC;
 
@@ -42,7 +42,7 @@ CREATE AGGREGATE dp_pg.bounded_pairs(double precision, dp_pg.sum_spec,
 	combinefunc = dp_pg.pair_combine, parallel = safe
 );
 COMMENT ON AGGREGATE dp_pg.bounded_pairs(double precision, dp_pg.sum_spec, double precision, dp_pg.sum_spec) IS
-'exact sums of pairs of numbers clamped to grids, of squares and products; rows with NULL or NaN are skipped; used inside private queries only';
+'exact sums of pairs of numbers clamped to grids, of squares and products; rows with NULL or NaN are skipped; used only within private queries';
 
 CREATE FUNCTION dp_pg.granule_pair(double precision, dp_pg.sum_spec,
 								   double precision, dp_pg.sum_spec)
@@ -50,7 +50,7 @@ RETURNS bigint
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_granule_pair';
 COMMENT ON FUNCTION dp_pg.granule_pair(double precision, dp_pg.sum_spec, double precision, dp_pg.sum_spec) IS
-'two numbers clamped and rounded to their grids, as granules above the lower bounds, in one number; NULL for NULL and NaN; used inside private queries only, 0A000 elsewhere';
+'two numbers clamped and rounded to their grids, as granules above the lower bounds, packed into one number; NULL for NULL and NaN; used only within private queries, 0A000 elsewhere';
 
 -- ---------------------------------------------------------------------------
 -- dp_corr(y, x [, y_lower, y_upper, x_lower, x_upper] [, epsilon]) and the like

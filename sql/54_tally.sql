@@ -17,7 +17,7 @@ CREATE TYPE dp_pg.tally_state (
 	internallength = variable, alignment = double, storage = plain
 );
 COMMENT ON TYPE dp_pg.tally_state IS
-'exact counts of public cells, the state of dp_pg.count_tables and the like';
+'exact counts of public cells, the state of dp_pg.count_tables and similar aggregates';
 
 CREATE TYPE dp_pg.tally_spec;
 CREATE FUNCTION dp_pg.tally_spec_in(cstring) RETURNS dp_pg.tally_spec
@@ -31,7 +31,7 @@ CREATE TYPE dp_pg.tally_spec (
 	internallength = variable, alignment = double, storage = plain
 );
 COMMENT ON TYPE dp_pg.tally_spec IS
-'buckets or candidates that values are looked up among, and tables to count them in; made by the extension only';
+'buckets or candidates to look values up in, and tables to count them in; created only by the extension';
 
 COMMENT ON FUNCTION dp_pg.tally_state_in(cstring) IS 'raises 0A000';
 COMMENT ON FUNCTION dp_pg.tally_state_out(dp_pg.tally_state) IS 'raises 0A000';
@@ -43,7 +43,7 @@ RETURNS dp_pg.tally_state
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_tally_combine';
 COMMENT ON FUNCTION dp_pg.tally_combine(dp_pg.tally_state, dp_pg.tally_state) IS
-'adds two states; only inside an aggregate';
+'adds two states; only within an aggregate';
 
 -- ---------------------------------------------------------------------------
 -- The public group of a row; distinct values of a group
@@ -54,14 +54,14 @@ RETURNS integer
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_group_place';
 COMMENT ON FUNCTION dp_pg.group_place(integer, anyelement, dp_pg.tally_spec) IS
-'place of a row among the public groups, from the place among those of the keys before, the key and its public values; NULL: in no public group; used inside private queries only, 0A000 elsewhere';
+'place of a row among the public groups, from its place by the preceding keys, the key and its public values; NULL: in no public group; used only within private queries, 0A000 elsewhere';
 
 CREATE FUNCTION dp_pg.key_place(anyelement, dp_pg.tally_spec)
 RETURNS bigint
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_key_place';
 COMMENT ON FUNCTION dp_pg.key_place(anyelement, dp_pg.tally_spec) IS
-'place of a key among its public values, where these are so many that they are told by threshold; NULL: it is none of them; used inside private queries only, 0A000 elsewhere';
+'place of a key among its public values, which are so many that a threshold selects those to release; NULL: not one of them; used only within private queries, 0A000 elsewhere';
 
 DO $make$
 DECLARE
@@ -81,7 +81,7 @@ BEGIN
 			LANGUAGE c IMMUTABLE PARALLEL SAFE
 			AS 'MODULE_PATHNAME', 'dp_granules_%2$s';
 			COMMENT ON FUNCTION dp_pg.granules(%1$s, dp_pg.sum_spec) IS
-			'a value clamped and rounded to a grid, in granules; NULL for NULL and NaN; used inside private queries only, 0A000 elsewhere';
+			'a value clamped and rounded to a grid, in granules; NULL for NULL and NaN; used only within private queries, 0A000 elsewhere';
 		$sql$, t, symbol);
 	END LOOP;
 END
@@ -92,21 +92,21 @@ RETURNS dp_pg.tally_state
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_group_count_add';
 COMMENT ON FUNCTION dp_pg.group_count_add(dp_pg.tally_state, integer, dp_pg.tally_spec) IS
-'counts a row in its public group; only inside an aggregate';
+'counts a row in its public group; only within an aggregate';
 
 CREATE AGGREGATE dp_pg.group_counts(integer, dp_pg.tally_spec) (
 	sfunc = dp_pg.group_count_add, stype = dp_pg.tally_state,
 	combinefunc = dp_pg.tally_combine, parallel = safe
 );
 COMMENT ON AGGREGATE dp_pg.group_counts(integer, dp_pg.tally_spec) IS
-'exact number of rows of every public group, by the place of a row; a row without one is skipped; used inside private queries only';
+'exact number of rows of every public group, by the places of rows; a row without a place is skipped; used only within private queries';
 
 CREATE FUNCTION dp_pg.group_sum_combine(dp_pg.tally_state, dp_pg.tally_state)
 RETURNS dp_pg.tally_state
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_group_sum_combine';
 COMMENT ON FUNCTION dp_pg.group_sum_combine(dp_pg.tally_state, dp_pg.tally_state) IS
-'adds two states; only inside an aggregate';
+'adds two states; only within an aggregate';
 
 DO $make$
 DECLARE
@@ -124,13 +124,13 @@ BEGIN
 			LANGUAGE c IMMUTABLE PARALLEL SAFE
 			AS 'MODULE_PATHNAME', 'dp_group_sum_add_%2$s';
 			COMMENT ON FUNCTION dp_pg.group_sum_add(dp_pg.tally_state, integer, %1$s, dp_pg.tally_spec) IS
-			'adds a value, clamped and rounded to the grid, in its public group; only inside an aggregate';
+			'adds a value, clamped and rounded to the grid, in its public group; only within an aggregate';
 			CREATE AGGREGATE dp_pg.group_sums(integer, %1$s, dp_pg.tally_spec) (
 				sfunc = dp_pg.group_sum_add, stype = dp_pg.tally_state,
 				combinefunc = dp_pg.group_sum_combine, parallel = safe
 			);
 			COMMENT ON AGGREGATE dp_pg.group_sums(integer, %1$s, dp_pg.tally_spec) IS
-			'exact sum of values clamped to a grid in every public group, by the place of a row; NULL, NaN and rows without a place are skipped; used inside private queries only';
+			'exact sum of values clamped to a grid in every public group, by the places of rows; NULL, NaN and rows without a place are skipped; used only within private queries';
 		$sql$, type, symbol);
 	END LOOP;
 END
@@ -141,21 +141,21 @@ RETURNS internal
 LANGUAGE c VOLATILE
 AS 'MODULE_PATHNAME', 'dp_distinct_add';
 COMMENT ON FUNCTION dp_pg.distinct_add(internal, anyelement, dp_pg.tally_spec) IS
-'adds a value to a set; only inside an aggregate';
+'adds a value to a set; only within an aggregate';
 
 CREATE FUNCTION dp_pg.distinct_final(internal)
 RETURNS bigint
 LANGUAGE c VOLATILE
 AS 'MODULE_PATHNAME', 'dp_distinct_final';
 COMMENT ON FUNCTION dp_pg.distinct_final(internal) IS
-'number of values of a set; only inside an aggregate';
+'number of values of a set; only within an aggregate';
 
 CREATE AGGREGATE dp_pg.distinct_count(anyelement, dp_pg.tally_spec) (
 	sfunc = dp_pg.distinct_add, stype = internal,
 	finalfunc = dp_pg.distinct_final, finalfunc_modify = read_write
 );
 COMMENT ON AGGREGATE dp_pg.distinct_count(anyelement, dp_pg.tally_spec) IS
-'exact number of distinct values, NULL not among them, by digests of 128 bits under secret seeds; used inside private queries only';
+'exact number of distinct non-NULL values, by digests of 128 bits under secret seeds; used only within private queries';
 
 -- ---------------------------------------------------------------------------
 -- dp_histogram(expr [, lower, upper], buckets [, epsilon])
@@ -198,7 +198,7 @@ BEGIN
 						finalfunc = dp_pg.final_histogram
 					);
 					COMMENT ON AGGREGATE @extschema@.dp_histogram(%1$s) IS
-					'private histogram of expr: the number of rows in each of `buckets` intervals of equal width between lower and upper; half-open, the last one closed; NULL, NaN and values outside are not counted; discrete Laplace noise of scale 1 / epsilon on every bucket, empty ones too; without bounds the declared ones, epsilon is dp_pg.epsilon by default; bigint[] of `buckets` counts, which may be negative, never NULL; 1 to 10000 buckets, finite lower < upper, else 22023; 53400 when the budget is exhausted; Dwork and Roth, Theorem 3.6 and Example 3.2';
+					'private histogram of expr: the number of rows in each of `buckets` intervals of equal width between lower and upper; half-open, the last one closed; NULL, NaN and values outside are not counted; discrete Laplace noise of scale 1 / epsilon on every bucket, including empty ones; bounds default to the declared ones, epsilon is dp_pg.epsilon by default; bigint[] of `buckets` counts, which may be negative, never NULL; 1 to 10000 buckets and finite lower < upper, otherwise 22023; 53400 when the budget is exhausted; Dwork and Roth, Theorem 3.6 and Example 3.2';
 				$sql$, signature);
 			END LOOP;
 		END LOOP;
@@ -262,7 +262,7 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN CASE WHEN count > 0 THEN pg_catalog.repeat('#',
 	pg_catalog.ceil(40 * count::numeric / largest)::integer) ELSE '' END;
 COMMENT ON FUNCTION dp_pg.histogram_bar(bigint, bigint) IS
-'a bar of at most 40 characters, as long as count is of the largest; empty for a count that is not positive, NULL for NULL';
+'a bar of at most 40 characters, its length proportional to count, 40 for the largest; empty for a count that is not positive, NULL for NULL';
 
 CREATE FUNCTION @extschema@.dp_histogram_rows(
 	counts bigint[], lower numeric, upper numeric)
@@ -278,7 +278,7 @@ BEGIN ATOMIC
 	ORDER BY c.i;
 END;
 COMMENT ON FUNCTION @extschema@.dp_histogram_rows(bigint[], numeric, numeric) IS
-'the array that dp_histogram returns, as rows: bucket from 1, its ends low and high, its count, and a bar of text as long as the count is of the largest one; a bucket holds low, and not high unless it is the last; a negative or NULL count has an empty bar; no rows when an argument is NULL or the array is empty; computed from released values, costs nothing';
+'the array that dp_histogram returns, as rows: bucket from 1, its ends low and high, its count, and a bar of text whose length is proportional to the count; a bucket includes low, and high only if it is the last; a negative or NULL count has an empty bar; no rows when an argument is NULL or the array is empty; computed from released values, costs nothing';
 
 CREATE FUNCTION @extschema@.dp_histogram_rows(
 	counts bigint[], lower double precision, upper double precision)

@@ -15,13 +15,13 @@ BEGIN
 			LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 			AS 'MODULE_PATHNAME', 'dp_magnitude_%2$s';
 			COMMENT ON FUNCTION dp_pg.magnitude(%1$s) IS
-			'place of a number among ranges of powers of two, negative ones first; NULL for NULL and NaN; never an error; used inside private queries';
+			'place of a number among ranges of powers of two, negative ones first; NULL for NULL and NaN; never an error; used only within private queries';
 			CREATE FUNCTION dp_pg.range_add(dp_pg.tally_state, %1$s, dp_pg.tally_spec)
 			RETURNS dp_pg.tally_state
 			LANGUAGE c IMMUTABLE PARALLEL SAFE
 			AS 'MODULE_PATHNAME', 'dp_range_add_%2$s';
 			COMMENT ON FUNCTION dp_pg.range_add(dp_pg.tally_state, %1$s, dp_pg.tally_spec) IS
-			'counts a number in its range; only inside an aggregate';
+			'counts a number in its range; only within an aggregate';
 			REVOKE ALL ON FUNCTION dp_pg.range_add(dp_pg.tally_state, %1$s, dp_pg.tally_spec)
 			FROM PUBLIC;
 			CREATE AGGREGATE dp_pg.range_counts(%1$s, dp_pg.tally_spec) (
@@ -29,7 +29,7 @@ BEGIN
 				combinefunc = dp_pg.tally_combine, parallel = safe
 			);
 			COMMENT ON AGGREGATE dp_pg.range_counts(%1$s, dp_pg.tally_spec) IS
-			'exact number of rows in each range of dp_pg.magnitude; used inside private queries only';
+			'exact number of rows in each range of dp_pg.magnitude; used only within private queries';
 		$sql$, t, (ARRAY['int8', 'float8', 'numeric'])[i]);
 	END LOOP;
 	CREATE FUNCTION dp_pg.final_bounds(internal) RETURNS numeric[]
@@ -46,7 +46,7 @@ BEGIN
 					finalfunc = dp_pg.final_bounds
 				);
 				COMMENT ON AGGREGATE @extschema@.dp_bounds(%1$s) IS
-				'private bounds of expr, {lower, upper}, as wide as a factor of two: ranges between powers of two are counted with discrete Laplace noise of scale 1 / epsilon, and those count that noise alone would not make; for dp_sum and the like where nothing is declared; NULL and NaN are skipped; epsilon is dp_pg.epsilon by default; NULL when no range has enough rows; 22023 for a bad epsilon, 53400 when the budget is exhausted; Dwork and Roth, Theorem 3.6';
+				'private bounds of expr, {lower, upper}, to within a factor of two: the rows in each range between powers of two are counted with discrete Laplace noise of scale 1 / epsilon, and the bounds enclose the ranges whose count noise alone would not explain; for dp_sum and similar aggregates where no bounds are declared; NULL and NaN are skipped; epsilon is dp_pg.epsilon by default; NULL when no range has enough rows; 22023 for a bad epsilon, 53400 when the budget is exhausted; Dwork and Roth, Theorem 3.6';
 			$sql$, signature);
 		END LOOP;
 	END LOOP;

@@ -32,7 +32,7 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_conditions_add';
 COMMENT ON FUNCTION dp_pg.condition_counts_add(
 	dp_pg.condition_counts, VARIADIC "any") IS
-'counts the conditions that hold for a row; only inside an aggregate';
+'counts the conditions that hold for a row; only within an aggregate';
 CREATE FUNCTION dp_pg.condition_counts_combine(
 	dp_pg.condition_counts, dp_pg.condition_counts)
 RETURNS dp_pg.condition_counts
@@ -40,7 +40,7 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_conditions_combine';
 COMMENT ON FUNCTION dp_pg.condition_counts_combine(
 	dp_pg.condition_counts, dp_pg.condition_counts) IS
-'adds two states; only inside an aggregate';
+'adds two states; only within an aggregate';
 REVOKE ALL ON FUNCTION dp_pg.condition_counts_add(
 	dp_pg.condition_counts, VARIADIC "any"),
 	dp_pg.condition_counts_combine(
@@ -52,7 +52,7 @@ CREATE AGGREGATE dp_pg.count_conditions(VARIADIC "any") (
 	parallel = safe
 );
 COMMENT ON AGGREGATE dp_pg.count_conditions(VARIADIC "any") IS
-'exact counts of up to 64 boolean conditions, NULL does not hold; used inside private queries only';
+'exact counts of up to 64 boolean conditions, NULL counts as false; used only within private queries';
 
 -- ---------------------------------------------------------------------------
 -- The private aggregate that dp_argmax(relation, predicates) is made of
@@ -76,7 +76,7 @@ BEGIN
 				finalfunc = dp_pg.final_conditions
 			);
 			COMMENT ON AGGREGATE dp_pg.conditions(%1$s) IS
-			'private place (from 1) of the condition that holds for most rows, of ARRAY[condition, ...] written out; conditions may overlap, NULL does not hold; by permute-and-flip at rate epsilon per row, or the exponential mechanism when dp_pg.mechanism is gaussian; epsilon is dp_pg.epsilon by default; never NULL; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, section 3.3 and Theorem 3.10';
+			'private position (from 1) of the condition that holds for most rows, in a literal ARRAY[condition, ...]; conditions may overlap, NULL counts as false; by permute-and-flip at rate epsilon per row, or the exponential mechanism when dp_pg.mechanism is gaussian; epsilon is dp_pg.epsilon by default; never NULL; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, section 3.3 and Theorem 3.10';
 		$sql$, signature);
 	END LOOP;
 END
@@ -105,7 +105,7 @@ CREATE TYPE dp_pg.regrelation (
 	like = pg_catalog.oid, category = 'S'
 );
 COMMENT ON TYPE dp_pg.regrelation IS
-'a relation, as regclass, where text must not be taken for one: write a literal or something::regclass';
+'a relation, like regclass, for arguments that must not accept text: write a literal or something::regclass';
 CREATE CAST (pg_catalog.regclass AS dp_pg.regrelation)
 WITHOUT FUNCTION AS IMPLICIT;
 COMMENT ON CAST (pg_catalog.regclass AS dp_pg.regrelation) IS
@@ -125,7 +125,7 @@ BEGIN
 			AS 'MODULE_PATHNAME', 'dp_argmax_conditions%2$s';
 			COMMENT ON FUNCTION @extschema@.dp_argmax(
 				relation dp_pg.regrelation, predicates text[]%1$s) IS
-			'private choice of the predicate that holds for most rows of a protected relation (table, view or published view); predicates are SQL texts under the rules of WHERE, they may overlap, NULL does not hold, or weights from 0 to 1 that rows are added up by; returns the text as given, never NULL; each call is one charge of epsilon, by default dp_pg.epsilon; permute-and-flip at rate epsilon per row, or the exponential mechanism when dp_pg.mechanism is gaussian; 22004 for a NULL, 22023 for no predicates or a bad epsilon, 54000 for more than 10000, or more than dp_pg.max_predicates_per_row to evaluate for every row, 42601, 42703, 42804 or 0A000 with number and text of a wrong predicate, 53400 when the budget is exhausted; Dwork and Roth, section 3.3 and Theorem 3.10';
+			'private choice of the predicate that holds for most rows of a protected relation (table, view or published view); predicates are SQL texts under the rules of WHERE, which may overlap, NULL counting as false, or weights from 0 to 1 that are summed over rows; returns the text as given, never NULL; each call is one charge of epsilon, by default dp_pg.epsilon; permute-and-flip at rate epsilon per row, or the exponential mechanism when dp_pg.mechanism is gaussian; 22004 for a NULL, 22023 for no predicates or a bad epsilon, 54000 for more than 10000, or more than dp_pg.max_predicates_per_row to evaluate for every row, 42601, 42703, 42804 or 0A000 with the number and text of an invalid predicate, 53400 when the budget is exhausted; Dwork and Roth, section 3.3 and Theorem 3.10';
 		$sql$, third,
 			CASE third WHEN '' THEN '' WHEN ', epsilon numeric' THEN '_numeric'
 				ELSE '_float8' END);
@@ -140,4 +140,4 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_release_sql_predicate_cost';
 COMMENT ON FUNCTION @extschema@.dp_predicate_cost(
 	dp_pg.regrelation, text[]) IS
-'what dp_argmax, dp_sparse_vector and dp_net would do for these predicates, without charge and without reading a row: how many are given, how many of them (per_row) are evaluated one by one for every row, and the most that are allowed (most: dp_pg.max_predicates_per_row); conjunctions of comparisons of columns with constants (=, IN, IS NULL) are counted together and are not among them; never NULL; errors as dp_argmax, but none for too many per row';
+'how dp_argmax, dp_sparse_vector and dp_net would evaluate these predicates, without charge and without reading a row: how many are given, how many of them (per_row) are evaluated one by one for every row, and how many of those are allowed (most: dp_pg.max_predicates_per_row); conjunctions of comparisons of columns with constants (=, IN, IS NULL) are counted together, not one by one; never NULL; errors as dp_argmax, but none for too many per row';

@@ -8,7 +8,7 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_tables_add';
 COMMENT ON FUNCTION dp_pg.table_add(
 	dp_pg.tally_state, dp_pg.tally_spec, VARIADIC "any") IS
-'counts a row in its cells; only inside an aggregate';
+'counts a row in its cells; only within an aggregate';
 REVOKE ALL ON FUNCTION dp_pg.table_add(
 	dp_pg.tally_state, dp_pg.tally_spec, VARIADIC "any") FROM PUBLIC;
 
@@ -17,4 +17,4 @@ CREATE AGGREGATE dp_pg.count_tables(dp_pg.tally_spec, VARIADIC "any") (
 	combinefunc = dp_pg.tally_combine, parallel = safe
 );
 COMMENT ON AGGREGATE dp_pg.count_tables(dp_pg.tally_spec, VARIADIC "any") IS
-'exact number of rows in each cell of several tables over the columns; NULL and values without a place as the spec says; used inside private queries only';
+'exact number of rows in each cell of several tables over the columns; NULL and values without a place are treated as the spec says; used only within private queries';

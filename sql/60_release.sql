@@ -4,13 +4,13 @@ CREATE FUNCTION dp_pg.release(bigint, integer) RETURNS SETOF record
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE ROWS 100
 AS 'MODULE_PATHNAME', 'dp_release_called';
 COMMENT ON FUNCTION dp_pg.release(bigint, integer) IS
-'stands for a private query inside a plan; calling it raises 42501';
+'represents a private query in a plan; calling it raises 42501';
 
 CREATE FUNCTION dp_pg.owns_statistics(statistics oid) RETURNS boolean
 LANGUAGE c STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_release_owns_statistics';
 COMMENT ON FUNCTION dp_pg.owns_statistics(oid) IS
-'does the current user have the rights of the owner of the table that extended statistics are about? false where there are no such statistics; pg_stats_ext and pg_stats_ext_exprs ask it before any other condition';
+'whether the current user has the privileges of the owner of the table of extended statistics; false if there are no such statistics; pg_stats_ext and pg_stats_ext_exprs call it before any other condition';
 
 CREATE FUNCTION @extschema@.dp_last_release(
 	OUT ledger_id bigint, OUT at timestamptz, OUT dataset text,
@@ -21,10 +21,10 @@ RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'dp_last_release';
 COMMENT ON FUNCTION @extschema@.dp_last_release() IS
-'what the last statement of this connection with private values released (at most the last 100 releases), one row per value: mechanism, price, sensitivity, noise scale and 95% error in units of the column, and the relations that were read, with the views published of them; no rows before the first one; tables released by dp_smalldb, dp_net and dp_synthesize are in dp_pg.releases instead';
+'what the last statement of this connection with private values released (at most the last 100 releases), one row per value: mechanism, price, sensitivity, noise scale and 95% error in units of the column, and the relations that were read, with their published views; no rows before the first one; tables released by dp_smalldb, dp_net and dp_synthesize are in dp_pg.releases instead';
 
 CREATE FUNCTION @extschema@.dp_error("any") RETURNS double precision
 LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'dp_error_called';
 COMMENT ON FUNCTION @extschema@.dp_error("any") IS
-'the 95% error of a private value beside it, free: dp_error(dp_count(*)), or of a subquery''s column that is a private aggregate; in the unit of the value, of a histogram for each count; of its noise alone, not of clamping, bounding and rounding; NULL where the value is NULL and for what is selected or a ratio of noisy spreads (quantiles, min, max, argmax, topk, corr, regr_r2, regr_slope, regr_intercept); 0A000 where its argument is no private value of the statement';
+'the 95% error of a private value in the same query, free: dp_error(dp_count(*)), or of a subquery''s column that is a private aggregate; in the unit of the value, for a histogram that of each count; covers the noise only, not clamping, bounding and rounding; NULL where the value is NULL, and for values that are selected or a ratio of noisy spreads (quantiles, min, max, argmax, topk, corr, regr_r2, regr_slope, regr_intercept); 0A000 if its argument is not a private value of the statement';

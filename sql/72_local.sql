@@ -32,11 +32,11 @@ AS 'MODULE_PATHNAME', 'dp_randomized_response_among_float';
 COMMENT ON FUNCTION @extschema@.dp_randomized_response(boolean) IS
 'LOCAL MODEL, CHARGES NOTHING: to be called by the owner of the value BEFORE it is stored, once per value; store the answer and never the value. The two coins of Dwork and Roth, section 3.2: the truth with probability exactly 3/4, so epsilon is ln 3. Each further answer about the same value adds its epsilon. NULL raises 22023, because a NULL answer would show that the value is missing; refused in private queries; not for columns of protected tables; source: doc/theory.md T14';
 COMMENT ON FUNCTION @extschema@.dp_randomized_response(boolean, numeric) IS
-'LOCAL MODEL, CHARGES NOTHING: to be called by the owner of the value BEFORE it is stored, once per value; store the answer and never the value. The truth with probability exactly 1/(1 + exp(-epsilon)), else its opposite. A NULL value raises 22023, as does an epsilon that is not a positive number up to dp_pg.epsilon_ceiling; source: doc/theory.md T14';
+'LOCAL MODEL, CHARGES NOTHING: to be called by the owner of the value BEFORE it is stored, once per value; store the answer and never the value. The truth with probability exactly 1/(1 + exp(-epsilon)), otherwise its opposite. A NULL value raises 22023, as does an epsilon that is not a positive number up to dp_pg.epsilon_ceiling; source: doc/theory.md T14';
 COMMENT ON FUNCTION @extschema@.dp_randomized_response(boolean, double precision) IS
 'dp_randomized_response for drivers that bind double precision; epsilon is read by its shortest decimal text';
 COMMENT ON FUNCTION @extschema@.dp_randomized_response(anycompatible, anycompatiblearray, numeric) IS
-'LOCAL MODEL, CHARGES NOTHING: to be called by the owner of the value BEFORE it is stored, once per value; store the answer and never the value. One of the public candidates, as spelled there: the truth with probability exp(epsilon)/(exp(epsilon) + k - 1), each of the k - 1 others with 1/(exp(epsilon) + k - 1), exactly. Candidates: one-dimensional, at least two, no NULL, no two equal by the default equality of their type, chosen without looking at values; 22023 otherwise, and for a value that is NULL or no candidate (the message does not show it); 42883 for a type without equality; source: doc/theory.md T14';
+'LOCAL MODEL, CHARGES NOTHING: to be called by the owner of the value BEFORE it is stored, once per value; store the answer and never the value. One of the public candidates, as spelled there: the truth with probability exp(epsilon)/(exp(epsilon) + k - 1), each of the k - 1 others with 1/(exp(epsilon) + k - 1), exactly. Candidates: one-dimensional, at least two, no NULL, no two equal by the default equality of their type, chosen without looking at values; 22023 otherwise, and for a value that is NULL or not a candidate (the message does not show it); 42883 for a type without equality; source: doc/theory.md T14';
 COMMENT ON FUNCTION @extschema@.dp_randomized_response(anycompatible, anycompatiblearray, double precision) IS
 'dp_randomized_response for drivers that bind double precision; epsilon is read by its shortest decimal text';
 
@@ -52,7 +52,7 @@ CREATE TYPE dp_pg.response_estimate AS (
 	fraction_error double precision
 );
 COMMENT ON TYPE dp_pg.response_estimate IS
-'what n randomized answers say: how many of the n values are true, and which fraction of them, each with its standard error; estimates are unbiased and may lie below 0 or above n';
+'estimates from n randomized answers: how many of the n values are true, and which fraction, each with its standard error; estimates are unbiased and may lie below 0 or above n';
 
 CREATE TYPE dp_pg.candidate_estimate AS (
 	candidate text,
@@ -63,7 +63,7 @@ CREATE TYPE dp_pg.candidate_estimate AS (
 	fraction_error double precision
 );
 COMMENT ON TYPE dp_pg.candidate_estimate IS
-'what n randomized answers say: how many of the n values are this candidate (as text), and which fraction of them, each with its standard error; estimates are unbiased, may lie below 0 or above n, and add up to n';
+'estimates from n randomized answers: how many of the n values are this candidate (as text), and which fraction, each with its standard error; estimates are unbiased, may lie below 0 or above n, and add up to n';
 
 CREATE FUNCTION dp_pg.response_add(internal, boolean) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE
@@ -105,21 +105,21 @@ LANGUAGE c STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_response_final_among';
 
 COMMENT ON FUNCTION dp_pg.response_add(internal, boolean) IS
-'counts an answer of two coins; only inside dp_randomized_response_estimate';
+'counts an answer of two coins; only within dp_randomized_response_estimate';
 COMMENT ON FUNCTION dp_pg.response_add(internal, boolean, numeric) IS
-'counts a boolean answer; only inside dp_randomized_response_estimate';
+'counts a boolean answer; only within dp_randomized_response_estimate';
 COMMENT ON FUNCTION dp_pg.response_add(internal, boolean, double precision) IS
-'counts a boolean answer; only inside dp_randomized_response_estimate';
+'counts a boolean answer; only within dp_randomized_response_estimate';
 COMMENT ON FUNCTION dp_pg.response_add(internal, anycompatible, anycompatiblearray, numeric) IS
-'counts an answer among candidates; only inside dp_randomized_response_estimate';
+'counts an answer among candidates; only within dp_randomized_response_estimate';
 COMMENT ON FUNCTION dp_pg.response_add(internal, anycompatible, anycompatiblearray, double precision) IS
-'counts an answer among candidates; only inside dp_randomized_response_estimate';
+'counts an answer among candidates; only within dp_randomized_response_estimate';
 COMMENT ON FUNCTION dp_pg.response_combine(internal, internal) IS
 'adds two states of dp_randomized_response_estimate';
 COMMENT ON FUNCTION dp_pg.response_serialize(internal) IS
-'a state of dp_randomized_response_estimate for another process';
+'serializes a state of dp_randomized_response_estimate for another process';
 COMMENT ON FUNCTION dp_pg.response_deserialize(bytea, internal) IS
-'a state of dp_randomized_response_estimate from another process';
+'deserializes a state of dp_randomized_response_estimate from another process';
 COMMENT ON FUNCTION dp_pg.response_final(internal) IS
 'the estimate from a state of dp_randomized_response_estimate';
 COMMENT ON FUNCTION dp_pg.response_final_among(internal) IS
@@ -167,12 +167,12 @@ CREATE AGGREGATE @extschema@.dp_randomized_response_estimate(
 );
 
 COMMENT ON AGGREGATE @extschema@.dp_randomized_response_estimate(boolean) IS
-'estimates from answers of dp_randomized_response(boolean) how many of the values were true: a dp_pg.response_estimate, read its columns with (dp_randomized_response_estimate(answer)).*; standard error sqrt(3 n / 4) for the count, that of the answers alone, not of sampling people; NULL answers are skipped, no answers give NULL; answers are public, nothing is charged; only the forms with epsilon can raise 22023; the estimator (count - n q)/(p - q) of doc/local.md';
+'estimates from answers of dp_randomized_response(boolean) how many of the values were true: a dp_pg.response_estimate, read its columns with (dp_randomized_response_estimate(answer)).*; standard error sqrt(3 n / 4) for the count, of the answers only, not of sampling people; NULL answers are skipped, no answers give NULL; answers are public, nothing is charged; only the forms with epsilon can raise 22023; the estimator (count - n q)/(p - q) of doc/local.md';
 COMMENT ON AGGREGATE @extschema@.dp_randomized_response_estimate(boolean, numeric) IS
-'the same for answers of dp_randomized_response(boolean, epsilon): give the epsilon they were drawn with, one for all (22023 otherwise, and when it is not a positive number); variance of the count n exp(epsilon)/(exp(epsilon) - 1)^2';
+'the same for answers of dp_randomized_response(boolean, epsilon): pass the epsilon that they were drawn with, the same for all (22023 otherwise, and if it is not a positive number); variance of the count n exp(epsilon)/(exp(epsilon) - 1)^2';
 COMMENT ON AGGREGATE @extschema@.dp_randomized_response_estimate(boolean, double precision) IS
 'dp_randomized_response_estimate for drivers that bind double precision; epsilon is read by its shortest decimal text; 22023 as there';
 COMMENT ON AGGREGATE @extschema@.dp_randomized_response_estimate(anycompatible, anycompatiblearray, numeric) IS
-'estimates from answers of dp_randomized_response(value, candidates, epsilon) how many of the values were each candidate: an array of dp_pg.candidate_estimate in the order of the candidates; SELECT * FROM unnest(...) makes rows of it; give the candidates and epsilon they were drawn with, one for all (22023 otherwise, and for an answer that is no candidate); NULL answers are skipped, no answers give NULL; nothing is charged';
+'estimates from answers of dp_randomized_response(value, candidates, epsilon) how many of the values were each candidate: an array of dp_pg.candidate_estimate in the order of the candidates; SELECT * FROM unnest(...) expands it into rows; pass the candidates and epsilon that they were drawn with, the same for all (22023 otherwise, and for an answer that is not a candidate); NULL answers are skipped, no answers give NULL; nothing is charged';
 COMMENT ON AGGREGATE @extschema@.dp_randomized_response_estimate(anycompatible, anycompatiblearray, double precision) IS
 'dp_randomized_response_estimate for drivers that bind double precision; epsilon is read by its shortest decimal text; 22023 as there';

@@ -15,7 +15,7 @@ RETURNS record
 LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000
 AS 'MODULE_PATHNAME', 'dp_session_sql_weights_ask';
 COMMENT ON FUNCTION @extschema@.dp_weights_ask(bigint, text) IS
-'one question to a session of dp_weights_open: how many rows satisfy the predicate, an SQL condition over the columns of the universe, NULL does not hold, or come together by a weight from 0 to 1 of each cell; a bin is taken by a value inside it, so that the promise is about binned values; one row: answer in rows from 0 to n, the same as a fraction of n, whether it came from the data and the hypothesis was updated by it (else it is the hypothesis''s own), and what is left; no further charge; the answer is kept before it is shown, so that no ROLLBACK takes it back; never NULL; errors 22004 NULL argument, 42601, 42703, 42804, 22023 or 0A000 with a wrong predicate, 54000 too many cells, 42704 no such session of the asking role, 42809 a session of dp_sparse_vector_open, 53400 questions or updates are used up, or a text longer than dp_pg.sessions.bytes_left (shorter ones go on), 55000 closed or not preloaded, 55P03, 53000, 25006 recovery; an error while private rows are read closes the session; theory T61 to T63';
+'asks one question in a session of dp_weights_open: how many rows satisfy the predicate, an SQL condition over the columns of the universe, NULL counting as false, or the sum of a weight from 0 to 1 of each cell; each bin is represented by a value inside it, so the error bound is about binned values; one row: answer in rows from 0 to n, the same as a fraction of n, whether it came from the data and updated the hypothesis (otherwise it came from the hypothesis), and what the session still allows; no further charge; the answer is stored before it is shown, so no ROLLBACK undoes it; never NULL; errors 22004 NULL argument, 42601, 42703, 42804, 22023 or 0A000 for an invalid predicate, 54000 too many cells, 42704 no such session of the asking role, 42809 a session of dp_sparse_vector_open, 53400 questions or updates are used up, or a text longer than dp_pg.sessions.bytes_left (shorter ones go on), 55000 closed or not preloaded, 55P03, 53000, 25006 recovery; an error while private rows are read closes the session; theory T61 to T63';
 
 CREATE FUNCTION @extschema@.dp_weights_estimate(
 	session bigint, predicate text,
@@ -24,7 +24,7 @@ RETURNS record
 LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000
 AS 'MODULE_PATHNAME', 'dp_session_sql_weights_estimate';
 COMMENT ON FUNCTION @extschema@.dp_weights_estimate(bigint, text) IS
-'what the hypothesis of a session of dp_weights_open says about a predicate: rows from 0 to n, and their fraction; reads no private row, charges nothing, uses up no question, works after the session is used up or closed; there is no promise about its error; never NULL; errors 22004 NULL argument, 42601, 42703, 42804, 22023 or 0A000 with a wrong predicate, 54000 too many cells, 42704 no such session of the asking role, 42809 a session of dp_sparse_vector_open, 55000 not preloaded; theory T64';
+'what the hypothesis of a session of dp_weights_open says about a predicate: rows from 0 to n, and their fraction; reads no private row, charges nothing, uses up no question, works after the session is used up or closed; its error has no bound; never NULL; errors 22004 NULL argument, 42601, 42703, 42804, 22023 or 0A000 for an invalid predicate, 54000 too many cells, 42704 no such session of the asking role, 42809 a session of dp_sparse_vector_open, 55000 not preloaded; theory T64';
 
 CREATE FUNCTION @extschema@.dp_weights_hypothesis(session bigint)
 RETURNS SETOF record
@@ -38,7 +38,7 @@ RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000
 AS 'MODULE_PATHNAME', 'dp_session_sql_weights_close';
 COMMENT ON FUNCTION @extschema@.dp_weights_close(bigint) IS
-'closes a session of dp_weights_open, one''s own or of one''s dataset: no more questions; its hypothesis stays readable by its role; nothing is refunded; errors 22004 NULL, 42704 no such session, 42809 a session of dp_sparse_vector_open, 55000 already closed or not preloaded, 55P03, 53000, 25006 recovery';
+'closes a session of dp_weights_open, your own or one on your dataset: no more questions; its role can still read its hypothesis; refunds nothing; errors 22004 NULL, 42704 no such session, 42809 a session of dp_sparse_vector_open, 55000 already closed or not preloaded, 55P03, 53000, 25006 recovery';
 
 CREATE FUNCTION @extschema@.dp_weights_step(
 	distribution double precision[], query double precision[],
@@ -47,4 +47,4 @@ RETURNS double precision[]
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'dp_session_sql_weights_step';
 COMMENT ON FUNCTION @extschema@.dp_weights_step(double precision[], double precision[], double precision, double precision) IS
-'one step of multiplicative weights on a public distribution over the cells of a universe: distribution, one probability for each cell, nowhere negative and adding up to 1 within 10^-6; query, the value of a linear query in each cell, from 0 to 1, in the same order; answer, the fraction that was released for it; eta above 0 and at most 1, the learning rate (the book has alpha/2); r is the query where answer is below what the distribution says, else 1 minus the query, and the result is distribution times exp(-eta r), divided by its sum; computes on its arguments only, reads no data and charges nothing; NULL when an argument is NULL; errors 22004 a NULL element, 22023 arrays of different lengths, empty or of more than one dimension, numbers out of range; book, Algorithm 5; theory T56, T121';
+'one step of multiplicative weights on a public distribution over the cells of a universe: distribution, one probability for each cell, none negative and adding up to 1 within 10^-6; query, the value of a linear query in each cell, from 0 to 1, in the same order; answer, the fraction that was released for it; eta above 0 and at most 1, the learning rate (alpha/2 in the book); r is the query if answer is below its value on the distribution, otherwise 1 minus the query, and the result is distribution times exp(-eta r), divided by its sum; computes from its arguments only, reads no data and charges nothing; NULL when an argument is NULL; errors 22004 a NULL element, 22023 arrays of different lengths, empty or of more than one dimension, numbers out of range; book, Algorithm 5; theory T56, T121';

@@ -18,16 +18,16 @@ CREATE TABLE dp_pg.released (
 ) WITH (fillfactor = 70);
 
 COMMENT ON TABLE dp_pg.released IS
-'one row per table released by dp_smalldb, dp_net, dp_synthesize or dp_iterate, written with the charge, so a rollback does not take it back; visible to the role that asked and to the owner of the dataset; dp_pg.releases is for people';
+'one row per table released by dp_smalldb, dp_net, dp_synthesize or dp_iterate, written with the charge, so no rollback undoes it; visible to the role that asked and to the owner of the dataset; view dp_pg.releases is easier to read';
 COMMENT ON COLUMN dp_pg.released.id IS
 'id of the line of dp_pg.ledger that paid for it';
 COMMENT ON COLUMN dp_pg.released.role IS 'the asking role';
 COMMENT ON COLUMN dp_pg.released.what IS
-'mechanism, relation, the protected relation under it, columns, parameters, and the table into which the statement wrote, as far as known';
+'mechanism, relation, the protected relation under it, columns, parameters, and the target table of the statement if known';
 COMMENT ON COLUMN dp_pg.released.error IS
 'estimated largest error of the workload, in rows; NULL: unknown';
 COMMENT ON COLUMN dp_pg.released.results IS
-'released numbers that came out besides the table; NULL: paid for, and perhaps not delivered';
+'numbers released with the table; NULL: paid for, but perhaps not delivered';
 
 SELECT pg_catalog.pg_extension_config_dump('dp_pg.released', '');
 
@@ -52,20 +52,20 @@ SELECT r.id, r.at, r.role, r.dataset, r.what ->> 'mechanism' AS mechanism,
 	coalesce(l.price_rho, l.rho) AS rho
 FROM dp_pg.released AS r LEFT JOIN dp_pg.ledger AS l USING (id);
 COMMENT ON VIEW dp_pg.releases IS
-'tables released by dp_smalldb, dp_net and dp_synthesize, one''s own and those of one''s datasets: id of the ledger''s line, mechanism, relation, columns, parameters and released numbers, estimated largest error of the workload in rows (NULL: unknown), target table of CREATE TABLE AS or INSERT (NULL: sent to the client, or not known), delivered (false: paid for, and ended before the rows were drawn), and what it cost by itself';
+'tables released by dp_smalldb, dp_net and dp_synthesize, your own and those from your datasets: id of the ledger''s line, mechanism, relation, columns, parameters and released numbers, estimated largest error of the workload in rows (NULL: unknown), target table of CREATE TABLE AS or INSERT (NULL: sent to the client, or not known), delivered (false: paid for, but ended before the rows were drawn), and the price of the release alone';
 COMMENT ON COLUMN dp_pg.releases.relation IS
-'the relation that was asked for, by its name then; NULL: an owner''s values';
+'the relation named in the call, by its name at that time; NULL: an owner''s values';
 COMMENT ON COLUMN dp_pg.releases.protected IS
-'the protected relation itself, which is another one when relation is a view; NULL: an owner''s values';
+'the protected relation itself, another one if relation is a view; NULL: an owner''s values';
 COMMENT ON COLUMN dp_pg.releases.parameters IS
-'what was asked for, and numbers that were released with it; of dp_synthesize also the epsilon and delta that were asked for';
+'parameters of the call, and numbers released with the table; for dp_synthesize also the epsilon and delta requested';
 COMMENT ON COLUMN dp_pg.releases.target IS
-'the table of CREATE TABLE AS, SELECT INTO or INSERT that the client sent; NULL: sent to the client, or the statement stands in a procedure, function or DO block, or is not known';
+'the table of CREATE TABLE AS, SELECT INTO or INSERT that the client sent; NULL: sent to the client, or the statement is in a procedure, function or DO block, or is not known';
 COMMENT ON COLUMN dp_pg.releases.epsilon IS
-'what it costs by itself; Infinity: it was charged as rho alone, and rho is its price';
+'price of the release alone; Infinity: it was charged only as rho, which is its price';
 COMMENT ON COLUMN dp_pg.releases.delta IS
-'what it costs by itself; 0 also if it was charged as rho alone';
-COMMENT ON COLUMN dp_pg.releases.rho IS 'what it costs by itself';
+'price of the release alone; 0 also if it was charged only as rho';
+COMMENT ON COLUMN dp_pg.releases.rho IS 'price of the release alone';
 GRANT SELECT ON dp_pg.releases TO PUBLIC;
 
 -- ---------------------------------------------------------------------------
@@ -79,7 +79,7 @@ RETURNS SETOF record
 LANGUAGE c VOLATILE STRICT PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'dp_bridge_sql_progress';
 COMMENT ON FUNCTION dp_pg.progress_rows() IS
-'releases under way in this database that the current user may see as in pg_stat_activity; see dp_pg.progress';
+'running releases in this database whose activity the current user may see in pg_stat_activity; see dp_pg.progress';
 
 CREATE VIEW dp_pg.progress AS
 SELECT p.pid, p.role::regrole AS role,
@@ -90,7 +90,7 @@ FROM dp_pg.progress_rows() AS p
 	LEFT JOIN pg_catalog.pg_class AS c ON c.oid = p.relation
 	LEFT JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace;
 COMMENT ON VIEW dp_pg.progress IS
-'private queries (mechanism query) under way in this database, and how far dp_smalldb, dp_net, dp_synthesize and dp_iterate are: one row per connection, for those who may see its activity (the role itself, its members, pg_read_all_stats); done of total candidates or rounds, which are public numbers, of a query NULL; empty unless track_activities is on';
+'private queries (mechanism query) running in this database, and the progress of dp_smalldb, dp_net, dp_synthesize and dp_iterate: one row per connection, for roles that may see its activity (the role itself, its members, pg_read_all_stats); done of total candidates or rounds, which are public numbers, NULL for a query; empty unless track_activities is on';
 GRANT SELECT ON dp_pg.progress TO PUBLIC;
 
 -- ---------------------------------------------------------------------------
@@ -148,13 +148,13 @@ RETURNS record
 LANGUAGE c VOLATILE PARALLEL UNSAFE COST 100000
 AS 'MODULE_PATHNAME', 'dp_synth_sql_vc_dimension';
 COMMENT ON FUNCTION @extschema@.dp_vc_dimension(dp_pg.regrelation, text[], text[], integer[]) IS
-'the VC dimension of a list of queries (predicates over the columns, SQL text) over the universe of dp_smalldb, the product of the columns'' public values (bins: equal bins of declared bounds, 0 or NULL for none): how many cells at most the queries tell apart in every way; dimension: that number when exact, which it is unless the search takes more than 2^30 steps or the table of truth more than 2^25 bytes, else a proved bound that is not below it; shattered: so many cells are shattered for sure; universe: its cells (2^63 - 1: that many or more); queries_apart: how many of the queries differ somewhere (when not exact, perhaps all); reads no private row, charges nothing, and is for those who may ask about the relation; never NULL; errors 22004 a NULL, 22023 for a bad parameter or column, 42501, 42601, 42703, 42804, 0A000, 54000; book, Definition 4.2; theory T120';
+'the VC dimension of a list of queries (predicates over the columns, SQL text) over the universe of dp_smalldb, the product of the columns'' public values (bins: equal bins of declared bounds, 0 or NULL for none): the size of the largest set of cells that the queries shatter; dimension: that number when exact, which it is unless the search takes more than 2^30 steps or the truth table more than 2^25 bytes, otherwise a proved upper bound; shattered: the size of a set of cells known to be shattered; universe: its cells (2^63 - 1: that many or more); queries_apart: how many of the queries differ somewhere (when not exact, perhaps all); reads no private row, charges nothing, and requires the right to ask about the relation; never NULL; errors 22004 a NULL, 22023 for a bad parameter or column, 42501, 42601, 42703, 42804, 0A000, 54000; book, Definition 4.2; theory T120';
 
 CREATE FUNCTION dp_pg.rows_of_unit(relation dp_pg.regrelation) RETURNS bigint
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE COST 1000
 AS 'MODULE_PATHNAME', 'dp_reading_sql_rows_of_unit';
 COMMENT ON FUNCTION dp_pg.rows_of_unit(dp_pg.regrelation) IS
-'how many rows of a unit would count at most in a linear query over the relation now, by settings and declarations: 1 where a unit has one; reads no row, charges nothing, and is for those who may ask about the relation; NULL for NULL; errors as dp_predicate_cost; theory T135';
+'most rows of a unit that would count in a linear query over the relation now, by settings and declarations: 1 if a unit has one row; reads no row, charges nothing, and requires the right to ask about the relation; NULL for NULL; errors as dp_predicate_cost; theory T135';
 
 -- What dp_smalldb promises for a list of queries: their number, or their VC
 -- dimension where that promises more.
@@ -185,7 +185,7 @@ AS $$
 			coalesce($10, dp_pg.rows_of_unit($1))) AS e
 $$;
 COMMENT ON FUNCTION @extschema@.dp_smalldb_error(dp_pg.regrelation, text[], text[], NUMBER, bigint, integer[], NUMBER, NUMBER, bigint, bigint) IS
-'dp_smalldb_error for the queries and the universe that dp_smalldb would be given, with vc_dimension found by dp_vc_dimension (vc_exact: it is the dimension itself, else a bound), and with as many rows of a unit as dp_smalldb would count now (max_rows NULL); errors of both; theory T67, T68, T120';
+'dp_smalldb_error for the queries and the universe of a call of dp_smalldb, with vc_dimension from dp_vc_dimension (vc_exact: it is the dimension itself, otherwise a bound), and with as many rows of a unit as dp_smalldb would count now (max_rows NULL); errors of both; theory T67, T68, T120';
 		$sql$, 'NUMBER', number);
 	END LOOP;
 END

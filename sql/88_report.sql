@@ -9,14 +9,14 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN replace(replace(replace(replace(replace(coalesce(value, ''),
 	'&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;');
 COMMENT ON FUNCTION dp_pg.report_text(text) IS
-'internal: a text as HTML shows it, between tags or in an attribute; NULL: nothing';
+'internal: a text escaped for HTML, between tags or in an attribute; empty for NULL';
 
 CREATE FUNCTION dp_pg.report_number(value numeric) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN value = 'Infinity' THEN '∞' WHEN value = 0 OR abs(value) >= 0.001
 	THEN trim_scale(round(value, 4))::text ELSE trim(to_char(value, '9.9EEEE')) END;
 COMMENT ON FUNCTION dp_pg.report_number(numeric) IS
-'internal: a number as the report shows it, four digits behind the point, or two digits and an exponent; NULL when it is';
+'internal: a number as the report shows it, with four digits after the point, or two digits and an exponent; NULL for NULL';
 
 CREATE FUNCTION dp_pg.report_table(head text[], lines jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -30,7 +30,7 @@ BEGIN ATOMIC
 			FROM jsonb_array_elements(lines) WITH ORDINALITY AS l (line, n))) END;
 END;
 COMMENT ON FUNCTION dp_pg.report_table(text[], jsonb) IS
-'internal: a table of HTML, of an array of arrays of texts; NULL: a line that says so';
+'internal: an HTML table from an array of arrays of texts; NULL: a line of text instead';
 
 CREATE FUNCTION dp_pg.report_bars(title text, bars jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -45,7 +45,7 @@ BEGIN ATOMIC
 			FROM jsonb_array_elements(bars) WITH ORDINALITY AS a (bar, n)) AS b) END;
 END;
 COMMENT ON FUNCTION dp_pg.report_bars(text, jsonb) IS
-'internal: a plot of SVG, a bar to the right for each pair of label and number not below 0; NULL: a line that says so';
+'internal: an SVG plot, a horizontal bar for each pair of label and number not below 0; NULL: a line of text instead';
 
 CREATE FUNCTION dp_pg.report_days(title text, bars jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -65,7 +65,7 @@ BEGIN ATOMIC
 			CROSS JOIN (SELECT max((e.bar ->> 1)::numeric) AS most FROM jsonb_array_elements(bars) AS e (bar)) AS m) AS b) END;
 END;
 COMMENT ON FUNCTION dp_pg.report_days(text, jsonb) IS
-'internal: a plot of SVG, a bar upwards for each pair of day and number not below 0, in order; NULL: a line that says so';
+'internal: an SVG plot, a vertical bar for each pair of day and number not below 0, in order; NULL: a line of text instead';
 
 CREATE FUNCTION dp_pg.report_used(filter text, epsilon numeric, delta numeric,
 	spent_epsilon numeric, spent_rho numeric, spent_delta numeric)
@@ -79,7 +79,7 @@ BEGIN ATOMIC
 				THEN spent_rho / nullif(@extschema@.dp_zcdp_rho(epsilon, delta), 0) END) AS share) AS s;
 END;
 COMMENT ON FUNCTION dp_pg.report_used(text, numeric, numeric, numeric, numeric, numeric) IS
-'internal: the share of limits that sums have used up: of the epsilon by basic composition, of rho by zCDP, the lesser where the filter is "best"; at most that share where a filter admits more than these';
+'internal: the share of limits that sums have used up: of epsilon by basic composition, of rho by zCDP, the smaller one where the filter is "best"; an upper bound where the filter admits more than these';
 
 CREATE FUNCTION dp_pg.report_ends(used numeric, since timestamptz, at timestamptz, renewal timestamptz)
 RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
@@ -96,7 +96,7 @@ RETURN CASE
 		FROM (SELECT least(36501, ((1 - used) / used * greatest(extract(epoch FROM at - since) / 86400, 1)))::float8 AS days) AS d)
 	END;
 COMMENT ON FUNCTION dp_pg.report_ends(numeric, timestamptz, timestamptz, timestamptz) IS
-'internal: when a budget ends whose share was used since a time, at the same pace; a pace is of a day at least';
+'internal: when a budget ends of which a share was used since a time, at the same pace; the pace is measured over at least a day';
 
 CREATE FUNCTION @extschema@.dp_report(dataset name) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -213,4 +213,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.dp_report(name) IS
-'a page of HTML about a dataset for its owner and superusers: budgets with what is used and when they end at this pace, plots of spending by role, day and mechanism, protected relations, declarations, findings of dp_audit, the last releases with their errors; everything is in the text, nothing is loaded from elsewhere, and it holds what the caller may read anyway, no row; charges nothing; errors 42501 another one''s dataset, or none';
+'an HTML page about a dataset for its owner and superusers: budgets with what is used and when they end at this pace, plots of spending by role, day and mechanism, protected relations, declarations, findings of dp_audit, the last releases with their errors; self-contained, and shows only what the caller may read anyway, no row; charges nothing; errors 42501 another owner''s dataset, or none';
