@@ -53,7 +53,7 @@ check_level(Query *level, bool raise)
 #endif
 }
 
-/* Does the role have all the rights on whole tables? */
+/* Whether the role has all the rights on whole tables. */
 static bool
 has_table_rights(const Query *level)
 {

@@ -107,7 +107,7 @@ extern void dp_bridge_check_scope(void);	/* 55000 */
 /* ---- settings that are durations (duration.c) ---- */
 extern bool dp_bridge_read_duration(const char *text, int64 *out);
 
-/* Was the library loaded by shared_preload_libraries? */
+/* Whether the library was loaded by shared_preload_libraries. */
 extern bool dp_bridge_preloaded(void);
 extern void dp_bridge_require_preload(void);	/* 55000 otherwise */
 

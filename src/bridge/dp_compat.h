@@ -93,7 +93,7 @@ dp_compat_read_as(Query *level, Oid relid, Oid role)
 	}
 }
 
-/* Are the rights granted that the level requires on one of its entries? */
+/* Whether the rights that the level requires on an entry are granted. */
 static inline bool
 dp_compat_has_right(Query *level, const RangeTblEntry *entry)
 {
@@ -109,7 +109,7 @@ dp_compat_has_right(Query *level, const RangeTblEntry *entry)
 								   false);
 }
 
-/* Is SELECT granted, as far as the level requires it on one of its entries? */
+/* Whether SELECT is granted as far as the level requires it on an entry. */
 static inline bool
 dp_compat_may_read(Query *level, const RangeTblEntry *entry)
 {
@@ -127,8 +127,8 @@ dp_compat_may_read(Query *level, const RangeTblEntry *entry)
 }
 
 /*
- * Is SELECT required on one of its entries, but not granted on the whole
- * table?  Then dp_compat_may_read looks at columns.
+ * Whether SELECT is required on an entry, but not granted on the whole table;
+ * dp_compat_may_read then looks at columns.
  */
 static inline bool
 dp_compat_lacks_table(Query *level, const RangeTblEntry *entry)
@@ -539,7 +539,7 @@ extern struct config_generic *dp_bridge_find_setting(const char *name);
 
 /* ---- words and dates ---- */
 
-/* Does the collation classify only ASCII characters as letters? */
+/* Whether the collation classifies only ASCII characters as letters. */
 static inline bool
 dp_compat_ctype_is_c(Oid collation)
 {
@@ -560,7 +560,7 @@ dp_compat_collate_is_c(Oid collation)
 #endif
 }
 
-/* Does the collation have ICU rules of its own? */
+/* Whether the collation has ICU rules of its own. */
 static inline bool
 dp_compat_collation_has_rules(Oid collation)
 {

@@ -52,8 +52,8 @@ dp_bridge_forbid_serializable(void)
 
 /*
  * dp_bridge_has_others_rights
- *	  Does a function (or a foreign key check) run with the rights of a role
- *	  other than the outer user?
+ *	  Whether a function (or a foreign key check) runs with the rights of a
+ *	  role other than the outer user.
  */
 bool
 dp_bridge_has_others_rights(void)

@@ -73,8 +73,8 @@ grow_stack(Size bytes, char *from)
 static char *held = NULL;
 static uintptr_t held_at = 0;	/* its address, or its last one if free */
 static Size held_bytes = 0;
-static bool held_given = false; /* are its pages resident? */
-static bool holds = false;		/* is it allocated between jobs? */
+static bool held_given = false; /* its pages are resident */
+static bool holds = false;		/* it is allocated between jobs */
 static char *populated = NULL;	/* end of the heap when all of it was
 								 * resident */
 
@@ -95,8 +95,8 @@ static void *filling[CACHED_SIZES][CACHED_MOST];	/* to displace what rows
 static bool kept_taken = false;
 
 /*
- * Is the chunk of exactly this size?  Larger ones are cached with another
- * size.
+ * Whether the chunk is of exactly this size.  Larger ones are cached with
+ * another size.
  */
 static bool
 is_exact(int size, void *piece)
@@ -271,7 +271,7 @@ dp_bridge_reserve_init(Size stack)
  * create must not stay there, within the memory that is held.
  */
 static MemoryContext listed[KINDS][LISTED];
-static bool many = false;		/* may rows create more than a few? */
+static bool many = false;		/* rows may create more than a few */
 
 static MemoryContext
 create_context(MemoryContext parent, int kind)
@@ -442,8 +442,8 @@ dp_bridge_give_back(void)
 }
 
 /*
- * Is there so much shared memory that no test is needed?  On Linux it is a
- * file in /dev/shm, so limits on file sizes apply.
+ * Whether there is so much shared memory that no test is needed.  On Linux it
+ * is a file in /dev/shm, so limits on file sizes apply.
  */
 static bool
 is_plenty(Size bytes)

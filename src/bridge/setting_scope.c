@@ -159,7 +159,7 @@ check_statement(PlannedStmt *statement, const char *query,
 
 /* ---- transactions ---- */
 
-/* Would the value outlive its transaction? */
+/* Whether the value would outlive its transaction. */
 static bool
 is_lasting(const struct config_generic *record)
 {

@@ -84,7 +84,7 @@ static const struct config_enum_entry choices[] = {
 	{NULL, 0, false}
 };
 
-/* Is a choice on, given the current meaning of auto? */
+/* Whether a choice is on, given the current meaning of auto. */
 static bool
 is_chosen(int choice)
 {
@@ -92,14 +92,14 @@ is_chosen(int choice)
 		(choice == DP_SETTING_AUTO && dp_setting_transparent);
 }
 
-/* dp_bridge_splits: is dp_pg.epsilon the price of a whole query? */
+/* dp_bridge_splits: whether dp_pg.epsilon is the price of a whole query. */
 bool
 dp_bridge_splits(void)
 {
 	return is_chosen(dp_setting_split);
 }
 
-/* dp_bridge_suppresses: are groups omitted that look empty? */
+/* dp_bridge_suppresses: whether groups that look empty are omitted. */
 bool
 dp_bridge_suppresses(void)
 {
@@ -157,8 +157,8 @@ assign_suppress(int newval, void *extra)
 }
 
 /*
- * Is the text a plain positive decimal number below 10^12 with at most 24
- * digits after the point?  A check hook must not raise errors, so numeric's
+ * Whether the text is a plain positive decimal number below 10^12 with at most
+ * 24 digits after the point.  A check hook must not raise errors, so numeric's
  * input function is not used.
  */
 static bool
@@ -459,7 +459,7 @@ dp_bridge_set_local(const char *name, const char *value)
 							 GUC_ACTION_SAVE, true, 0, false);
 }
 
-/* dp_bridge_preloaded: was the library loaded by shared_preload_libraries? */
+/* dp_bridge_preloaded: whether shared_preload_libraries loaded the library. */
 bool
 dp_bridge_preloaded(void)
 {

@@ -67,7 +67,7 @@ dp_bridge_read_stamp(dp_stamp *out)
 	return out->ended != 0;
 }
 
-/* dp_bridge_same_stamp: has nothing changed? */
+/* dp_bridge_same_stamp: true if nothing has changed. */
 bool
 dp_bridge_same_stamp(const dp_stamp *a, const dp_stamp *b)
 {

@@ -55,9 +55,9 @@ watch_changes(void)
 
 /*
  * dp_bridge_has_table_rights
- *	  Does the role (InvalidOid: the current user) have all these rights on the
- *	  table?  False also if they are granted on columns only or are none of the
- *	  four, or if there is no table.
+ *	  Whether the role (InvalidOid: the current user) has all these rights on
+ *	  the table.  False also if they are granted on columns only or are none of
+ *	  the four, or if there is no table.
  */
 bool
 dp_bridge_has_table_rights(Oid relid, Oid role, AclMode rights)

@@ -148,7 +148,7 @@ count_seen(void)
 	return n;
 }
 
-/* May one more kept worker be of this kind? */
+/* Whether one more kept worker may be of this kind. */
 static bool
 may_be(dp_worker_kind kind)
 {
@@ -193,7 +193,7 @@ dp_bridge_kept_readers(void)
 	return Max(seen - 1, 0);
 }
 
-/* dp_bridge_is_kept: is this process a kept worker? */
+/* dp_bridge_is_kept: whether this process is a kept worker. */
 bool
 dp_bridge_is_kept(void)
 {
@@ -327,7 +327,7 @@ note_shortage(dp_worker_kind kind, TimestampTz now)
 	lack->database = MyDatabaseId;
 }
 
-/* Has a kept worker exited that is not back yet?  The lock is held. */
+/* Whether a kept worker has exited and is not back yet.  The lock is held. */
 static bool
 is_one_missing(void)
 {
@@ -408,7 +408,8 @@ dp_bridge_call_worker(dp_worker_kind kind, Datum arg, dp_urgency urgency,
 }
 
 /*
- * Would it help against a lack of `kind` if this process, of kind `own`, left?
+ * Whether it would help against a lack of `kind` if this process, of kind
+ * `own`, left.
  */
 static bool
 can_help(dp_worker_kind own, dp_worker_kind kind)
@@ -418,8 +419,8 @@ can_help(dp_worker_kind own, dp_worker_kind kind)
 
 /*
  * dp_bridge_must_yield
- *	  Must this busy process of kind `own` leave because another database has
- *	  found no process for `patience` ms?  True once per shortage.
+ *	  Whether this busy process of kind `own` must leave because another
+ *	  database has found no process for `patience` ms.  True once per shortage.
  */
 bool
 dp_bridge_must_yield(dp_worker_kind own, int patience)

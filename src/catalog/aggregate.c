@@ -165,8 +165,8 @@ dp_catalog_aggregate_kind(Oid function)
 
 /*
  * dp_catalog_is_count
- *	  Does an aggregate count rows: a private one, or one of PostgreSQL's that
- *	  transparent mode makes private?
+ *	  Whether an aggregate counts rows: a private one, or one of PostgreSQL's
+ *	  that transparent mode makes private.
  */
 bool
 dp_catalog_is_count(Oid aggregate)
@@ -201,7 +201,7 @@ has_aggregate_walker(Node *node, void *context)
 	return expression_tree_walker(node, has_aggregate_walker, context);
 }
 
-/* dp_catalog_has_aggregate: does the tree contain a dp_ aggregate? */
+/* dp_catalog_has_aggregate: whether the tree contains a dp_ aggregate. */
 bool
 dp_catalog_has_aggregate(Node *node)
 {
@@ -238,7 +238,7 @@ level_search_walker(Node *node, void *context)
 
 /*
  * dp_catalog_has_own_aggregate
- *	  Does the level itself have a dp_ aggregate, in its targets or HAVING?
+ *	  Whether the level itself has a dp_ aggregate, in its targets or HAVING.
  */
 bool
 dp_catalog_has_own_aggregate(const Query *query)

@@ -259,8 +259,8 @@ any_of_table(const dp_table *table, dp_declared_test test,
 
 /*
  * dp_catalog_any_declared
- *	  Does any row of the three tables pass the test?  False if the extension
- *	  is not installed.
+ *	  Whether any row of the three tables passes the test.  False if the
+ *	  extension is not installed.
  */
 bool
 dp_catalog_any_declared(dp_declared_test test, const void *context)

@@ -109,8 +109,8 @@ is_seen(Oid relid)
 
 /*
  * dp_catalog_is_seen
- *	  Does the active snapshot see the current pg_class rows of a relation and
- *	  its children?  If not, one may since have been truncated or rewritten
+ *	  Whether the active snapshot sees the current pg_class rows of a relation
+ *	  and its children.  If not, one may since have been truncated or rewritten
  *	  (TRUNCATE, ALTER TABLE), and its earlier rows are invisible to the
  *	  snapshot.
  */

@@ -67,7 +67,7 @@ dp_catalog_row_arguments(dp_aggregate_kind kind)
 	return kind >= DP_AGG_CORR ? 2 : 1;
 }
 
-/* Does it count rows, so that it is 0 if there are none? */
+/* Whether it counts rows, so that it is 0 if there are none. */
 static inline bool
 dp_catalog_counts_rows(dp_aggregate_kind kind)
 {
@@ -479,7 +479,7 @@ typedef struct dp_answer_row
 	bytea	   *content;		/* minimal tuples (reuse/answer_rows.c) */
 } dp_answer_row;
 
-/* Is it a better answer than those offered before?  Its key is set. */
+/* Whether it is a better answer than those offered before.  Its key is set. */
 typedef bool (*dp_answer_wanted) (const dp_answer_row *row, void *context);
 
 extern bool dp_catalog_lock_answers(void);

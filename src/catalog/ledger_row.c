@@ -56,7 +56,7 @@ dp_catalog_lock_ledger(LOCKMODE mode)
 
 /*
  * dp_catalog_has_foreign_lines
- *	  Does the active snapshot see lines that another cluster wrote?
+ *	  Whether the active snapshot sees lines that another cluster wrote.
  */
 bool
 dp_catalog_has_foreign_lines(void)

@@ -29,8 +29,8 @@ static int64 asked = 0;
 static bool answer = false;
 
 /*
- * Is an identifier listed?  Those of other clusters are never added while the
- * server runs, so a negative result can be cached.
+ * Whether an identifier is listed.  Those of other clusters are never added
+ * while the server runs, so a negative result can be cached.
  */
 static bool
 is_listed(int64 cluster)
@@ -54,7 +54,8 @@ is_listed(int64 cluster)
 
 /*
  * dp_catalog_in_lineage
- *	  Are role OIDs that this cluster wrote valid here?  If not, names are.
+ *	  Whether role OIDs that this cluster wrote are valid here; otherwise names
+ *	  are.
  *
  * Errors: 55000 when the extension is not installed here.
  */

@@ -100,7 +100,10 @@ dp_catalog_name_holder(const dp_name_row *row)
 		get_relname_relid(NameStr(row->name), namespace) : InvalidOid;
 }
 
-/* dp_catalog_is_followed: will the next table of its name be protected? */
+/*
+ * dp_catalog_is_followed: whether the next table of its name will be
+ * protected.
+ */
 bool
 dp_catalog_is_followed(Oid relid)
 {

@@ -78,7 +78,7 @@ dp_catalog_error_function(void)
 						   ObjectIdGetDatum(namespace));
 }
 
-/* Does the extension have an aggregate of this name? */
+/* Whether the extension has an aggregate of this name. */
 static bool
 has_aggregate(const char *name)
 {
@@ -169,8 +169,8 @@ dp_catalog_name_role(Oid role, NameData *out)
 
 /*
  * dp_catalog_visible_to
- *	  Is a catalog row visible to the snapshot?  A newer constraint proves
- *	  nothing about rows that only the snapshot still sees.
+ *	  Whether a catalog row is visible to the snapshot.  A newer constraint
+ *	  proves nothing about rows that only the snapshot still sees.
  */
 bool
 dp_catalog_visible_to(HeapTuple tuple, Snapshot snapshot)

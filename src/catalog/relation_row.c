@@ -84,7 +84,7 @@ find(Relation rel, Oid relid, dp_relation_row *out)
 	return HeapTupleIsValid(tuple);
 }
 
-/* dp_catalog_has_relation: is there a row for relid? */
+/* dp_catalog_has_relation: whether there is a row for relid. */
 bool
 dp_catalog_has_relation(Relation rel, Oid relid)
 {

@@ -124,7 +124,7 @@ dp_catalog_set_sums(dp_values *row, int first, const dp_spent *spent)
 	dp_catalog_set_int64(row, first + 4, spent->charges);
 }
 
-/* dp_catalog_is_null: is the column NULL? */
+/* dp_catalog_is_null: whether the column is NULL. */
 bool
 dp_catalog_is_null(const dp_values *row, int column)
 {
@@ -219,7 +219,7 @@ dp_catalog_get_fixed(const dp_values *row, int column)
 	return x;
 }
 
-/* dp_catalog_get_neighbours: is it replace_one? */
+/* dp_catalog_get_neighbours: true for replace_one. */
 bool
 dp_catalog_get_neighbours(const dp_values *row, int column)
 {

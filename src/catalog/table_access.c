@@ -29,7 +29,7 @@
 
 #include "table_access.h"
 
-/* Is it a relation of this kind that a superuser owns? */
+/* Whether it is a relation of this kind that a superuser owns. */
 static bool
 is_trusted(Oid relid, char relkind)
 {

@@ -35,7 +35,9 @@ struct dp_values
 	bool	   *set;			/* column is to be written */
 };
 
-/* Is this row acceptable and preferred to `best`, which may be NULL? */
+/*
+ * Whether this row is acceptable and preferred to `best`, which may be NULL.
+ */
 typedef bool (*dp_prefer) (const dp_values *row, const dp_values *best);
 
 /* A scan of a table. */
@@ -46,7 +48,7 @@ typedef struct dp_scan
 	ScanKeyData keys[DP_ROW_KEYS];	/* changed by the scan */
 } dp_scan;
 
-/* Should this row be listed? */
+/* Whether this row should be listed. */
 typedef bool (*dp_wanted) (const dp_values *row);
 
 extern Relation dp_catalog_open_table(const dp_table *table, LOCKMODE mode);

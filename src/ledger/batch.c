@@ -137,7 +137,7 @@ price(batch_method method, dp_fixed epsilon, int32 k, dp_fixed slack,
 	return best;
 }
 
-/* Does a limit count the epsilon of a batch? */
+/* Whether a limit counts the epsilon of a batch. */
 static bool
 counts_epsilon(const dp_limit *limit)
 {
@@ -146,8 +146,8 @@ counts_epsilon(const dp_limit *limit)
 }
 
 /*
- * Is a smaller epsilon worth a delta?  Not if only rho or squares are counted,
- * which are the same for every method.
+ * Whether a smaller epsilon is worth a delta: not if only rho or squares are
+ * counted, which are the same for every method.
  */
 static bool
 wants_slack(const dp_ledger_standing *standing)

@@ -36,7 +36,9 @@ abandon_slot(int code, Datum arg)
 		dp_ledger_abandon(*slot);
 }
 
-/* dp_ledger_is_late: was an answer too late for spinning to pay off? */
+/*
+ * dp_ledger_is_late: whether an answer came too late for spinning to pay off.
+ */
 bool
 dp_ledger_is_late(TimestampTz start)
 {
@@ -197,7 +199,7 @@ pure_hint(const dp_limit *limit, const dp_spent *spent,
 	return NULL;
 }
 
-/* Would the charge be admitted if it needed no delta? */
+/* Whether the charge would be admitted if it needed no delta. */
 static bool
 lacks_delta_only(const dp_limit *limit, const dp_spent *spent,
 				 const dp_charge *charge)

@@ -16,7 +16,7 @@ PG_FUNCTION_INFO_V1(dp_ledger_sql_preview);
 PG_FUNCTION_INFO_V1(dp_ledger_sql_new_partition);
 
 /*
- * Was an argument given, and not NULL?  A declaration may have fewer
+ * Whether an argument was given, and not NULL.  A declaration may have fewer
  * arguments.
  */
 static bool

@@ -296,7 +296,7 @@ set_no_cost(decision *c)
 		c->mine.sums = &c->b->row.spent;
 }
 
-/* Do budget and cap admit the charge?  If not, the answer says why. */
+/* Whether budget and cap admit the charge.  If not, the answer says why. */
 static bool
 find_room(decision *c)
 {

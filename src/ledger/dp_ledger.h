@@ -438,18 +438,22 @@ extern dp_fixed dp_ledger_remaining(const dp_limit *limit,
 extern void dp_ledger_read_preview(const dp_ledger_request *request,
 								   dp_ledger_preview *out);
 
-/* Is `role` the owner of the dataset, a member of it, or a superuser? */
+/*
+ * Whether `role` is the owner of the dataset, a member of it, or a superuser.
+ */
 extern bool dp_ledger_owns_dataset(Oid role, const char *dataset);
 
 /*
- * standing.c: could it see ledger lines other than those of its own queries?
+ * standing.c: whether it could see ledger lines other than those of its own
+ * queries.
  */
 extern bool dp_ledger_sees_more(Oid role);
 
 /*
- * May the dataset serve tables of `role`?  Only while its owner is that role
- * or a member of it.  A superuser's rights do not count: otherwise whoever
- * registers a dataset first could give away what superusers protect in it.
+ * Whether the dataset may serve tables of `role`: only while its owner is that
+ * role or a member of it.  A superuser's rights do not count: otherwise
+ * whoever registers a dataset first could give away what superusers protect in
+ * it.
  */
 extern bool dp_ledger_dataset_serves(const char *dataset, Oid role);
 /* The same for a dataset that is known to belong to `owner`. */

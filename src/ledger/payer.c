@@ -18,8 +18,8 @@
 
 /*
  * dp_ledger_payer_owns
- *	  Does the role act for the dataset's owner: is it the owner, a role that
- *	  inherits its rights, or a superuser?
+ *	  Whether the role acts for the dataset's owner: it is the owner, a role
+ *	  that inherits its rights, or a superuser.
  */
 bool
 dp_ledger_payer_owns(Oid role, const dp_dataset_row *dataset)
@@ -98,9 +98,10 @@ dp_ledger_payer_find(const dp_dataset_row *dataset, Oid outer, Oid current,
 
 /*
  * dp_ledger_batch_is_alive
- *	  Does a batch pay for queries of this payer now?  It ends when the budget
- *	  that paid for it renews, and is suspended while another budget pays.
- *	  `budget` is the payer's, rolled to the current period; NULL if exempt.
+ *	  Whether a batch pays for queries of this payer now.  It ends when the
+ *	  budget that paid for it renews, and is suspended while another budget
+ *	  pays.  `budget` is the payer's, rolled to the current period; NULL if
+ *	  exempt.
  */
 bool
 dp_ledger_batch_is_alive(const dp_batch_row *row, const dp_payer *payer,
@@ -116,7 +117,7 @@ dp_ledger_batch_is_alive(const dp_batch_row *row, const dp_payer *payer,
 		 strcmp(NameStr(row->payer_name), NameStr(payer->name)) == 0);
 }
 
-/* dp_ledger_batch_covers: has the batch paid for such a charge? */
+/* dp_ledger_batch_covers: whether the batch has paid for such a charge. */
 bool
 dp_ledger_batch_covers(const dp_batch_row *row, const dp_charge *charge)
 {

@@ -41,7 +41,7 @@ preview_part(const dp_ledger_request *request, const dp_budget_row *budget,
 	out->delta = rise.delta;
 }
 
-/* Has the asker's batch paid for the request? */
+/* Whether the asker's batch has paid for the request. */
 static bool
 preview_batch(const dp_ledger_request *request, const dp_payer *payer,
 			  const dp_budget_row *budget, dp_ledger_preview *out)

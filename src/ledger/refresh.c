@@ -21,7 +21,7 @@
 
 static ProcessUtility_hook_type next_process_utility = NULL;
 
-/* Does the innermost utility statement fill a materialized view? */
+/* Whether the innermost utility statement fills a materialized view. */
 static bool refreshing = false;
 
 static bool
@@ -57,7 +57,7 @@ note_refresh(PlannedStmt *statement, const char *text, bool read_only_tree,
 
 /*
  * dp_ledger_refreshes_own
- *	  Is a materialized view being filled by its owner?
+ *	  Whether a materialized view is being filled by its owner.
  */
 bool
 dp_ledger_refreshes_own(void)

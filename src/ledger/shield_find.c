@@ -209,7 +209,7 @@ leads_to_block(search *s, Oid function)
 
 /*
  * dp_ledger_shield_may_ask
- *	  May the role call a building block?
+ *	  Whether the role may call a building block.
  */
 bool
 dp_ledger_shield_may_ask(Oid role)

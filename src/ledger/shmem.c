@@ -147,7 +147,7 @@ dp_ledger_submit(const dp_slot *content, bool *alone)
 
 /*
  * dp_ledger_has_unattended
- *	  Does this database have a request that nobody waits for?  The caller
+ *	  Whether this database has a request that nobody waits for.  The caller
  *	  holds the lock.
  */
 bool
@@ -503,7 +503,7 @@ dp_ledger_find_worker(Oid database)
 	return NULL;
 }
 
-/* dp_ledger_has_pending: is a request queued?  The lock is held. */
+/* dp_ledger_has_pending: whether a request is queued.  The lock is held. */
 bool
 dp_ledger_has_pending(Oid database)
 {

@@ -165,7 +165,10 @@ find_standing(const char *name, dp_ledger_standing *standing,
 	return found;
 }
 
-/* dp_ledger_is_renewed: will spending have started again from 0 by then? */
+/*
+ * dp_ledger_is_renewed: whether spending will have started again from 0 by
+ * then.
+ */
 bool
 dp_ledger_is_renewed(const dp_ledger_standing *standing, TimestampTz now)
 {
@@ -384,8 +387,8 @@ resolve_role(FunctionCallInfo fcinfo)
 
 /*
  * dp_ledger_sql_inherits
- *	  dp_pg.inherits(role_oid, role_name, cluster): does the current user have
- *	  the rights of that role?
+ *	  dp_pg.inherits(role_oid, role_name, cluster): whether the current user
+ *	  has the rights of that role.
  */
 Datum
 dp_ledger_sql_inherits(PG_FUNCTION_ARGS)
@@ -395,7 +398,10 @@ dp_ledger_sql_inherits(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(OidIsValid(role) && has_privs_of_role(GetUserId(), role));
 }
 
-/* dp_ledger_sql_is_me: dp_pg.is_me(...): is the current user that role? */
+/*
+ * dp_ledger_sql_is_me: dp_pg.is_me(...): whether the current user is that
+ * role.
+ */
 Datum
 dp_ledger_sql_is_me(PG_FUNCTION_ARGS)
 {
@@ -418,8 +424,9 @@ dp_ledger_sql_in_lineage(PG_FUNCTION_ARGS)
 
 /*
  * dp_ledger_sees_more
- *	  Could a role see ledger lines other than those of its own queries in this
- *	  cluster: as owner of a dataset, or from a cluster before a restore?
+ *	  Whether a role could see ledger lines other than those of its own queries
+ *	  in this cluster: as owner of a dataset, or from a cluster before a
+ *	  restore.
  */
 bool
 dp_ledger_sees_more(Oid role)

@@ -48,7 +48,7 @@ static bool again[DP_LEDGER_BATCH]; /* met a locked row */
 
 static MemoryContext batch_context;
 
-static bool announced = false;	/* has announce_running been called? */
+static bool announced = false;	/* announce_running has been called */
 
 /* Set while a commit waits, when a cancel must not cut it short. */
 static volatile sig_atomic_t committing = false;
@@ -255,7 +255,7 @@ fail(int first, int n, dp_outcome outcome, int sqlstate)
 	}
 }
 
-/* Do these requests do nothing but charge? */
+/* Whether these requests do nothing but charge. */
 static bool
 only_charges(int first, int n)
 {

@@ -50,8 +50,8 @@ dp_places_axis_value(const dp_axis *axis, int64 place, bool *isnull)
 
 /*
  * dp_places_axis_is_complete
- *	  Does every possible value of the column have a place, as far as is
- *	  publicly known?  False if there are undeclared values without `other`,
+ *	  Whether every possible value of the column has a place, as far as is
+ *	  publicly known.  False if there are undeclared values without `other`,
  *	  values outside of bounds without bins, or NaN; also for an axis made from
  *	  a list.
  */

@@ -211,8 +211,8 @@ find_declared(Oid relid, AttrNumber attnum)
 
 /*
  * dp_places_axis_can_have_bins
- *	  Is it a column of numbers, dates or timestamps with declared bounds?
- *	  `attnum` as for dp_places_axis_make_declared_bins.
+ *	  Whether it is a column of numbers, dates or timestamps with declared
+ *	  bounds.  `attnum` as for dp_places_axis_make_declared_bins.
  */
 bool
 dp_places_axis_can_have_bins(const dp_axis *axis, Oid relid, AttrNumber attnum)

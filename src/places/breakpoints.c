@@ -65,7 +65,7 @@ is_ordering(const breaking *b, Oid operator)
 		(OidIsValid(negator) && op_in_opfamily(negator, b->family));
 }
 
-/* Does the value have neighbours on both sides? */
+/* Whether the value has neighbours on both sides. */
 static bool
 is_finite(Oid type, Datum value)
 {
@@ -118,7 +118,10 @@ add_array(breaking *b, const Node *node)
 	return true;
 }
 
-/* Is it a comparison of the column with constants?  These are then added. */
+/*
+ * If it is a comparison of the column with constants, adds them and returns
+ * true.
+ */
 static bool
 is_comparison(breaking *b, const Node *node)
 {

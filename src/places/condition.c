@@ -37,7 +37,7 @@ mentions_walker(Node *node, void *context)
 }
 
 /*
- * dp_places_mentions: does a condition mention the key's column, or its value?
+ * dp_places_mentions: whether a condition mentions the key's column or value.
  */
 bool
 dp_places_mentions(const Node *condition, AttrNumber which)
@@ -116,7 +116,7 @@ set_values(dp_conditions *conditions, Datum column, bool column_null,
 	ExecStoreVirtualTuple(slot);
 }
 
-/* dp_places_conditions_hold: are all of them true? */
+/* dp_places_conditions_hold: whether all of them are true. */
 bool
 dp_places_conditions_hold(dp_conditions *conditions, Datum column,
 						  bool column_null, Datum value, bool value_null)

@@ -47,7 +47,7 @@ about_value(const dp_key *key)
 	return found;
 }
 
-/* Is a condition without columns, such as WHERE false, not true? */
+/* Whether a condition without columns, such as WHERE false, is not true. */
 static bool
 excludes_all(const dp_key *key)
 {
@@ -65,7 +65,7 @@ excludes_all(const dp_key *key)
 	return !holds;
 }
 
-/* Does a condition leave only NULL, so that `other` has no rows? */
+/* Whether a condition leaves only NULL, so that `other` has no rows. */
 static bool
 leaves_null_only(List *conditions)
 {

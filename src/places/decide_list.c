@@ -50,9 +50,7 @@ input_of(const naming *n, const Node *node)
 		((const Var *) node)->varattno == n->input ? (const Var *) node : NULL;
 }
 
-/*
- * Does a value of type `from` equal exactly one value of type `to`, at most?
- */
+/* Whether a value of type `from` equals at most one value of type `to`. */
 static bool
 can_convert(Oid from, Oid to)
 {
@@ -149,7 +147,7 @@ named_by_array(naming *n, const ScalarArrayOpExpr *any)
 	return true;
 }
 
-/* Does the condition leave only named values, or NULL? */
+/* Whether the condition leaves only named values, or NULL. */
 static bool
 is_named(naming *n, Node *condition)
 {

@@ -200,10 +200,13 @@ typedef struct dp_domain dp_domain;
 
 extern dp_domain *dp_places_domain_make(const dp_key *key);
 
-/* Does the key depend on its timestamp only through fields of time? */
+/* Whether the key depends on its timestamp only through fields of time. */
 extern bool dp_places_key_has_cells(const dp_key *key);
 
-/* Do the key's conditions name all values that it can have (decide_list.c)? */
+/*
+ * Whether the key's conditions name all values that it can have
+ * (decide_list.c).
+ */
 extern bool dp_places_key_is_named(const dp_key *key);
 extern bool dp_places_key_can_be_named(const dp_key *key);
 
@@ -257,7 +260,7 @@ typedef struct dp_axis
 
 extern Datum dp_places_axis_value(const dp_axis *axis, int64 place,
 								  bool *isnull);
-/* Does every row have a place, as far as is publicly known? */
+/* Whether every row has a place, as far as is publicly known. */
 extern bool dp_places_axis_is_complete(const dp_axis *axis);
 /* A copyable form with all values as texts, which outlives declarations. */
 extern List *dp_places_axis_to_list(const dp_axis *axis);

@@ -97,7 +97,7 @@ dp_places_read_integer(dp_read_way way, Datum value, int64 *out)
 	}
 }
 
-/* Must a varlena be detoasted before its bytes can be read? */
+/* Whether a varlena must be detoasted before its bytes can be read. */
 static inline bool
 dp_places_is_packed(Datum value)
 {

@@ -35,8 +35,8 @@ static dp_interval find(Node *node, const interval_walk *walk);
 /* ---- leaves ---- */
 
 /*
- * Has the interval the form of a difference of timestamps: whole days and less
- * than one more, with the same sign?
+ * Whether the interval has the form of a difference of timestamps: whole days
+ * and less than one more, with the same sign.
  */
 static bool
 is_difference(const Interval *span)

@@ -149,7 +149,9 @@ is_column(const Node *node)
 		((const Var *) node)->varattno == DP_KEY_COLUMN;
 }
 
-/* Is a comparison of a column of the type with the constant monotone? */
+/*
+ * Whether a comparison of a column of the type with the constant is monotone.
+ */
 static bool
 is_monotone(Oid column_type, const Const *constant)
 {
@@ -213,7 +215,7 @@ dp_places_declared_interval(const dp_key *key, Oid column_type)
 	return interval;
 }
 
-/* dp_places_is_comparison: does dp_places_narrow use the condition? */
+/* dp_places_is_comparison: whether dp_places_narrow uses the condition. */
 bool
 dp_places_is_comparison(const Node *condition, Oid column_type)
 {

@@ -186,7 +186,7 @@ bucket_of(const dp_bucket_spec *spec, Datum x)
 	}
 }
 
-/* Is a value that is in no bucket above all buckets? */
+/* Whether a value that is in no bucket is above all buckets. */
 static bool
 is_above(const dp_bucket_spec *spec, Datum x)
 {

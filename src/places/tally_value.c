@@ -27,14 +27,18 @@ typedef struct dp_entry
 	char		bytes[FLEXIBLE_ARRAY_MEMBER];
 } dp_entry;
 
-/* dp_places_tally_can_read: can rows of the type be counted by value? */
+/*
+ * dp_places_tally_can_read: whether rows of the type can be counted by value.
+ */
 bool
 dp_places_tally_can_read(Oid type)
 {
 	return dp_places_read_way(type) != DP_READ_NONE;
 }
 
-/* Is a text longer than any candidate?  Decided without detoasting it. */
+/*
+ * Whether a text is longer than any candidate.  Decided without detoasting it.
+ */
 static inline bool
 is_too_long(const dp_value_spec *spec, Datum value)
 {

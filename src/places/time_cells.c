@@ -107,7 +107,7 @@ refine_by_name(refining *r, const Node *name)
 	return zone != NULL && refine_by_zone(r, zone);
 }
 
-/* Is it the column, perhaps converted between time zones? */
+/* Whether it is the column, perhaps converted between time zones. */
 static bool
 refine_by_source(refining *r, const Node *node)
 {
@@ -218,7 +218,7 @@ refine_by_epoch(refining *r, const FuncExpr *call)
 	return false;
 }
 
-/* Is it a call that depends on the column only through a field? */
+/* Whether it is a call that depends on the column only through a field. */
 static bool
 refine_by_call(refining *r, const FuncExpr *call)
 {

@@ -25,7 +25,7 @@
 
 /*
  * dp_places_is_ordering
- *	  Does the operator compare by the default order of the type?
+ *	  Whether the operator compares by the default order of the type.
  */
 bool
 dp_places_is_ordering(Oid operator, Oid type)
@@ -41,7 +41,7 @@ dp_places_is_ordering(Oid operator, Oid type)
 
 /*
  * dp_places_has_twins
- *	  Does a type have values that are equal but not identical?
+ *	  Whether a type has values that are equal but not identical.
  */
 bool
 dp_places_has_twins(Oid type)
@@ -59,7 +59,10 @@ dp_places_has_twins(Oid type)
 	}
 }
 
-/* dp_places_can_be_told: can values of this base type be released as keys? */
+/*
+ * dp_places_can_be_told: whether values of this base type can be released as
+ * keys.
+ */
 bool
 dp_places_can_be_told(Oid type)
 {

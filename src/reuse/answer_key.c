@@ -297,7 +297,7 @@ is_unsettled(Node *expression)
 		contain_volatile_functions(expression);
 }
 
-/* May the same text mean something else at another time? */
+/* Whether the same text may mean something else at another time. */
 static bool
 is_volatile(const dp_reuse_asked *asked)
 {

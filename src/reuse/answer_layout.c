@@ -150,8 +150,9 @@ same_value(const char *a, const dp_reuse_value *x, const char *b,
 
 /*
  * dp_reuse_match
- *	  Does an answer with this text have all values of the key?  If so, *out is
- *	  its layout, and places[i] the number of its value that is the key's i-th.
+ *	  Whether an answer with this text has all values of the key.  If so, *out
+ *	  is its layout, and places[i] the number of its value that is the key's
+ *	  i-th.
  */
 bool
 dp_reuse_match(const dp_reuse_key *key, const char *text, Size length,

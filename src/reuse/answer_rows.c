@@ -90,7 +90,9 @@ put_row(const picking *p, TupleTableSlot *slot, Tuplestorestate *store)
 	pfree(nulls);
 }
 
-/* Are the requested values exactly the stored ones, in the same order? */
+/*
+ * Whether the requested values are exactly the stored ones, in the same order.
+ */
 static bool
 is_whole(const dp_reuse_answer *answer, int asked)
 {

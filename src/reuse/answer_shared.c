@@ -223,7 +223,8 @@ dp_reuse_mark_refresh(const NameData *dataset, Oid payer, TimestampTz at)
 
 /*
  * dp_reuse_was_refreshed
- *	  May answers of a budget have been discarded at this time or later?
+ *	  Whether answers of a budget may have been discarded at this time or
+ *	  later.
  */
 bool
 dp_reuse_was_refreshed(const NameData *dataset, Oid payer, TimestampTz at)

@@ -19,7 +19,7 @@ begin(void)
 {
 }
 
-/* Is the answer of another database or a dropped role? */
+/* Whether the answer is of another database or a dropped role. */
 static bool
 is_dead(const dp_answer_row *row)
 {

@@ -69,7 +69,7 @@ dp_reuse_unlock(const dp_reuse_key *key)
 
 /*
  * dp_reuse_is_of_here
- *	  Was it stored in this database of this cluster?
+ *	  Whether it was stored in this database of this cluster.
  */
 bool
 dp_reuse_is_of_here(const dp_answer_row *row)
@@ -87,7 +87,8 @@ typedef struct answer_search
 } answer_search;
 
 /*
- * dp_answer_wanted: is it younger than the one found so far, and acceptable?
+ * dp_answer_wanted: whether it is younger than the one found so far, and
+ * acceptable.
  */
 static bool
 is_wanted(const dp_answer_row *row, void *context)

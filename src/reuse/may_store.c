@@ -1,7 +1,7 @@
 /*
  * may_store.c
- *	  Does the current transaction read what others would read, and how old is
- *	  that?
+ *	  Whether the current transaction reads what others would read, and how old
+ *	  that is.
  *
  * A transaction that has written may read what is never committed, and one
  * that has imported a snapshot reads data older than itself.  Neither may
@@ -38,7 +38,7 @@ note_import(PlannedStmt *statement, const char *text, bool read_only_tree,
 		 completion);
 }
 
-/* dp_reuse_may_store: may an answer of this transaction be stored? */
+/* dp_reuse_may_store: whether an answer of this transaction may be stored. */
 bool
 dp_reuse_may_store(void)
 {

@@ -70,7 +70,9 @@ lacks_right_walker(Node *node, void *context)
 	return query_tree_walker((Query *) node, lacks_right_walker, context, 0);
 }
 
-/* Does the user have the required rights on everything else, such as views? */
+/*
+ * Whether the user has the required rights on everything else, such as views.
+ */
 static bool
 may_ask(Node *query)
 {
@@ -170,9 +172,9 @@ dp_rewrite_answer_probe(Query *query)
 /* ---- previews ---- */
 
 /*
- * Will the client itself see the rows of the planned statement?  A function's
- * statement has another text.  CREATE TABLE AS and COPY have the client's
- * text, as have the queries of cursors and EXPLAIN.
+ * Whether the client itself will see the rows of the planned statement.  A
+ * function's statement has another text.  CREATE TABLE AS and COPY have the
+ * client's text, as have the queries of cursors and EXPLAIN.
  */
 static bool
 is_clients(const char *text)

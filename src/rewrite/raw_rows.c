@@ -12,7 +12,10 @@
 
 #include "level.h"
 
-/* dp_rewrite_is_protected: is it a protected relation, or a child of one? */
+/*
+ * dp_rewrite_is_protected: whether it is a protected relation or a child of
+ * one.
+ */
 bool
 dp_rewrite_is_protected(const RangeTblEntry *entry)
 {
@@ -73,9 +76,9 @@ typedef struct unit_search
 } unit_search;
 
 /*
- * Is it the column with which the relation's path to its unit begins, or the
- * last one missing of several?  Whether these are of the same row is checked
- * when the block is verified.
+ * Whether it is the column with which the relation's path to its unit begins,
+ * or the last one missing of several.  Whether these are of the same row is
+ * checked when the block is verified.
  */
 static bool
 is_step(const dp_relation *relation, AttrNumber column, unit_search *search)
@@ -115,7 +118,7 @@ uncast(Node *node)
 	return node;
 }
 
-/* Are all of them the unit? */
+/* Whether all of them are the unit. */
 static bool
 are_units(const dp_level *level, const List *nodes, unit_search *search)
 {
@@ -127,7 +130,7 @@ are_units(const dp_level *level, const List *nodes, unit_search *search)
 	return nodes != NIL;
 }
 
-/* Is the column the unit in all queries of a set operation? */
+/* Whether the column is the unit in all queries of a set operation. */
 static bool
 is_unit_of_all(const dp_level *level, Node *operation, AttrNumber column,
 			   unit_search *search)
@@ -144,7 +147,7 @@ is_unit_of_all(const dp_level *level, Node *operation, AttrNumber column,
 		is_unit_below(level, entry->subquery, column, search);
 }
 
-/* Is the column of a query below `parent` the unit? */
+/* Whether the column of a query below `parent` is the unit. */
 static bool
 is_unit_below(const dp_level *parent, Query *query, AttrNumber column,
 			  unit_search *search)
@@ -175,10 +178,10 @@ is_unit_of_cte(const dp_level *level, const RangeTblEntry *entry,
 }
 
 /*
- * Is the expression of the level just the unit column of a protected relation?
- * In a FULL JOIN by the unit, either side's will do.  If `steps`, also the
- * first column of the path to the unit, each value of which belongs to one
- * unit, too.
+ * Whether the expression of the level is just the unit column of a protected
+ * relation.  In a FULL JOIN by the unit, either side's will do.  If `steps`,
+ * also the first column of the path to the unit, each value of which belongs
+ * to one unit, too.
  */
 static bool
 is_unit(const dp_level *level, Node *node, unit_search *search)
@@ -224,10 +227,10 @@ is_unit(const dp_level *level, Node *node, unit_search *search)
 
 /*
  * dp_rewrite_has_unit_key
- *	  Does a level that groups rows have the unit among its keys?  Then each of
- *	  its rows is about one unit.  Below another level, the first column of a
- *	  path to the unit will do; at the top, where no level above makes the rows
- *	  private, it is an undeclared key like any other.
+ *	  Whether a level that groups rows has the unit among its keys, so that
+ *	  each of its rows is about one unit.  Below another level, the first
+ *	  column of a path to the unit will do; at the top, where no level above
+ *	  makes the rows private, it is an undeclared key like any other.
  */
 bool
 dp_rewrite_has_unit_key(const dp_level *level)

@@ -106,7 +106,8 @@ rewrite_below(dp_level *level, rewriting *r)
 /* ---- levels over private rows ---- */
 
 /*
- * Does the level group or aggregate, so that its rows are not those it reads?
+ * Whether the level groups or aggregates, so that its rows are not those it
+ * reads.
  */
 static bool
 groups_rows(const Query *query)

@@ -107,7 +107,7 @@ dp_rewrite_select_from(Relation table, Relation relation,
 	return query;
 }
 
-/* Does the level use whole rows or system columns of the relation? */
+/* Whether the level uses whole rows or system columns of the relation. */
 static bool
 uses_more_than_columns(Query *level, int rtindex)
 {

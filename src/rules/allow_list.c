@@ -520,7 +520,7 @@ dp_rules_find_advice(Oid function)
 	return NULL;
 }
 
-/* Does it have the form of a btree comparison support function? */
+/* Whether it has the form of a btree comparison support function. */
 static bool
 compares(Form_pg_proc form)
 {
@@ -530,7 +530,7 @@ compares(Form_pg_proc form)
 
 /*
  * dp_rules_is_leakproof
- *	  May the function be used because PostgreSQL marks it LEAKPROOF?
+ *	  Whether the function may be used because PostgreSQL marks it LEAKPROOF.
  *
  * Only internal functions that initdb creates with a fixed OID: on others the
  * mark is not PostgreSQL's claim.  Three-way comparisons promise only a sign:
@@ -563,8 +563,8 @@ dp_rules_is_leakproof(Oid function)
 
 /*
  * dp_rules_is_comparison
- *	  Is it a built-in three-way comparison that raises no errors?  GREATEST
- *	  and LEAST use its sign.
+ *	  Whether it is a built-in three-way comparison that raises no errors.
+ *	  GREATEST and LEAST use its sign.
  */
 bool
 dp_rules_is_comparison(Oid function)

@@ -41,7 +41,7 @@ extern dp_refusal *dp_rules_check_window_targets(Node *expression);
  */
 extern dp_refusal *dp_rules_check_windows(const Query *level);
 
-/* Does a window have functions that depend on peers, not on single rows? */
+/* Whether a window has functions that depend on peers, not on single rows. */
 extern bool dp_rules_looks_at_peers(const Query *level,
 									const WindowClause *window);
 
@@ -82,7 +82,7 @@ extern Size dp_rules_window_memory(const Query *query);
  */
 extern Node *dp_rules_make_total(Node *expression);
 
-/* Are a level's set operations only UNION ALL? */
+/* Whether a level's set operations are only UNION ALL. */
 extern bool dp_rules_unites_all(const Node *operation);
 
 /*

@@ -216,7 +216,7 @@ has_collatable(List *args)
 
 /*
  * dp_rules_check_function
- *	  May this call be made on private rows?
+ *	  Whether this call may be made on private rows.
  *
  * operator is InvalidOid for a plain call. replaceable: the node can be
  * replaced by a call of a total version; rewritten: it must have been.

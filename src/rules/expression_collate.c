@@ -36,7 +36,7 @@ dp_rules_sortable_value(void)
 	return dp_catalog_function("sortable_value", 1, &type);
 }
 
-/* dp_rules_is_linguistic: is the collation, if any, other than C? */
+/* dp_rules_is_linguistic: whether the collation, if any, is other than C. */
 bool
 dp_rules_is_linguistic(Oid collation)
 {
@@ -82,7 +82,9 @@ uses_words(Oid function)
 	}
 }
 
-/* dp_rules_collates: does the result of such a call depend on a language? */
+/*
+ * dp_rules_collates: whether the result of such a call depends on a language.
+ */
 bool
 dp_rules_collates(Oid function, Oid collation)
 {

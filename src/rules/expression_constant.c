@@ -57,7 +57,7 @@ plain_constant(Node *node)
 	return NULL;
 }
 
-/* Is it an immutable built-in without arguments to be checked? */
+/* Whether it is an immutable built-in without arguments to be checked. */
 static bool
 may_run_early(Oid function)
 {
@@ -369,8 +369,8 @@ check_length_cast(Oid function, List *args, int location)
 
 /*
  * dp_rules_check_condition
- *	  Does a call satisfy the condition of its rule?  NULL if so, or if that
- *	  depends on values that are known later and `settled` is not set.
+ *	  Checks that a call satisfies the condition of its rule.  NULL if so, or
+ *	  if that depends on values that are known later and `settled` is not set.
  */
 dp_refusal *
 dp_rules_check_condition(const dp_expression_rule *rule, Oid function,
@@ -417,7 +417,7 @@ dp_rules_check_condition(const dp_expression_rule *rule, Oid function,
 
 /* ---- when all values are known ---- */
 
-/* Does it depend only on its arguments and settings? */
+/* Whether it depends only on its arguments and settings. */
 static bool
 is_computable(Oid function)
 {
@@ -427,7 +427,7 @@ is_computable(Oid function)
 		 function == F_TO_DATE);
 }
 
-/* Does it use the value that CASE compares, which is one of the row's? */
+/* Whether it uses the value that CASE compares, which is one of the row's. */
 static bool
 case_walker(Node *node, void *context)
 {
@@ -438,8 +438,9 @@ case_walker(Node *node, void *context)
 
 /*
  * dp_rules_is_later
- *	  Is it a call without columns of a built-in that is not allowed on private
- *	  rows?  The connection computes it first.  Arguments are not checked here.
+ *	  Whether it is a call without columns of a built-in that is not allowed on
+ *	  private rows.  The connection computes it first.  Arguments are not
+ *	  checked here.
  */
 bool
 dp_rules_is_later(Node *node)

@@ -140,8 +140,8 @@ has_long(List *args, const Query *level)
 }
 
 /*
- * May the value be that of a column without a known length, perhaps through
- * subqueries and CASE?  Unlisted nodes are judged by their type.
+ * Whether the value may be that of a column without a known length, perhaps
+ * through subqueries and CASE.  Unlisted nodes are judged by their type.
  */
 static bool
 is_long(Node *node, const Query *level)
@@ -203,7 +203,9 @@ wrap(Oid function, Node *node)
 	return (Node *) call;
 }
 
-/* Is the value known to be short enough for a linguistic comparison? */
+/*
+ * Whether the value is known to be short enough for a linguistic comparison.
+ */
 static bool
 is_sortable(Node *node)
 {
@@ -238,7 +240,7 @@ shorten(Node *node, const Query *level, bool collated)
 
 /*
  * dp_rules_compares_bytes
- *	  Does the function compare lengths, then bytes, and take no memory?
+ *	  Whether the function compares lengths, then bytes, and takes no memory.
  */
 bool
 dp_rules_compares_bytes(Oid function)
@@ -309,7 +311,7 @@ arguments_of(Node *node)
 	}
 }
 
-/* Does the node compare its arguments linguistically? */
+/* Whether the node compares its arguments linguistically. */
 static bool
 is_collated(Node *node)
 {

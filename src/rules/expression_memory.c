@@ -219,7 +219,7 @@ value_bytes(Node *node, const Query *level)
 	}
 }
 
-/* Does it return its argument? */
+/* Whether it returns its argument. */
 static bool
 passes_on(Oid function)
 {
@@ -339,7 +339,7 @@ dp_rules_row_bytes(const Query *query, Size widest)
 
 /* ---- memory for a row ---- */
 
-/* May the value be out of line, so that reading it makes a copy? */
+/* Whether the value may be out of line, so that reading it makes a copy. */
 static bool
 may_be_fetched(Node *node)
 {

@@ -287,7 +287,7 @@ check_from(FromExpr *from)
 	return check_expressions(from->quals);
 }
 
-/* Does FROM use the entry? */
+/* Whether FROM uses the entry. */
 static bool
 is_scanned(Query *query, int index)
 {

@@ -14,8 +14,8 @@
 
 /*
  * dp_rules_written_number
- *	  Is an expression that the parser has made a bigint a literal number or
- *	  NULL?  Nothing is evaluated.
+ *	  Whether an expression that the parser has made a bigint is a literal
+ *	  number or NULL.  Nothing is evaluated.
  */
 bool
 dp_rules_written_number(const Node *node, bool *isnull, int64 *value)

@@ -62,7 +62,8 @@ dp_rules_pattern_check(const char *pattern, int length)
 
 /*
  * dp_rules_fold_is_safe
- *	  Can lower, upper and ILIKE fold every valid text under the collation?
+ *	  Whether lower, upper and ILIKE can fold every valid text under the
+ *	  collation.
  *
  * Bytes are folded one by one in the C locale and in single-byte encodings.
  * Otherwise text is converted to wide characters and back, which succeeds for
@@ -148,7 +149,7 @@ DP_BOUNDED(initcap, FITS(0) && can_fold(fcinfo, false))
  */
 #define SEARCHED ((uint64) 1 << 28)
 
-/* Can the first argument be searched for the second one in time? */
+/* Whether the first argument can be searched for the second one in time. */
 static bool
 can_search(FunctionCallInfo fcinfo)
 {
@@ -162,7 +163,10 @@ DP_BOUNDED(split_part, PG_GETARG_INT32(2) != 0 && FITS(0) &&
 DP_BOUNDED(text_to_array, text_size(PG_GETARG_DATUM(0)) <=
 		   DP_TOTAL_LIST_LIMIT && can_search(fcinfo))
 
-/* Is the second argument a pattern that ILIKE accepts without an error? */
+/*
+ * Whether the second argument is a pattern that ILIKE accepts without an
+ * error.
+ */
 static bool
 can_match(FunctionCallInfo fcinfo)
 {

@@ -81,8 +81,8 @@ static const struct
 
 /*
  * dp_rules_field_is_known
- *	  Does date_trunc (or, unless trunc, extract and date_part) know the field
- *	  for the type, in any spelling that PostgreSQL accepts?
+ *	  Whether date_trunc (or, unless trunc, extract and date_part) knows the
+ *	  field for the type, in any spelling that PostgreSQL accepts.
  */
 bool
 dp_rules_field_is_known(text *field, Oid type, bool trunc)
@@ -110,8 +110,8 @@ dp_rules_field_is_known(text *field, Oid type, bool trunc)
 
 /*
  * dp_rules_zone_is_known
- *	  Does AT TIME ZONE know the zone?  Raises errors only if the server's time
- *	  zone files are damaged.
+ *	  Whether AT TIME ZONE knows the zone.  Raises errors only if the server's
+ *	  time zone files are damaged.
  */
 bool
 dp_rules_zone_is_known(text *zone)
@@ -281,11 +281,11 @@ DP_TOTAL_FUNCTION(date_mi)
 }
 
 /*
- * Does a time remain safe when the interval's parts are added or subtracted,
- * in any order?  They move it by at most |months| * 31 days + |days| + |time|.
- * Doubles are wrong by a few milliseconds in 300000 years; the safe range is
- * four thousand years inside the valid one.  With one infinity the result is
- * infinite; two may be opposite and are not safe.
+ * Whether a time remains safe when the interval's parts are added or
+ * subtracted, in any order.  They move it by at most |months| * 31 days +
+ * |days| + |time|.  Doubles are wrong by a few milliseconds in 300000 years;
+ * the safe range is four thousand years inside the valid one.  With one
+ * infinity the result is infinite; two may be opposite and are not safe.
  */
 static bool
 is_safe_to_add(Timestamp t, const Interval *span)

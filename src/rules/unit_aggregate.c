@@ -120,7 +120,7 @@ refuse(const Aggref *aggregate, const char *what, const char *detail,
 							what);
 }
 
-/* dp_rules_is_unit_aggregate: is the aggregate allowed? */
+/* dp_rules_is_unit_aggregate: whether the aggregate is allowed. */
 bool
 dp_rules_is_unit_aggregate(Oid aggregate)
 {
@@ -183,7 +183,9 @@ is_named(const Aggref *aggregate, const char *name)
 		strcmp(get_func_name(aggregate->aggfnoid), name) == 0;
 }
 
-/* dp_rules_is_extreme: is it min or max, one of its argument's values? */
+/*
+ * dp_rules_is_extreme: whether it is min or max, one of its argument's values.
+ */
 bool
 dp_rules_is_extreme(const Aggref *aggregate)
 {
@@ -192,7 +194,7 @@ dp_rules_is_extreme(const Aggref *aggregate)
 
 /*
  * dp_rules_is_between
- *	  Does its result lie between values of its argument?  Also for window
+ *	  Whether its result lies between values of its argument.  Also for window
  *	  functions, which are represented as aggregates when bounds are inferred
  *	  (block/unit_windows.c).
  */

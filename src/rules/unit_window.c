@@ -122,7 +122,7 @@ window_of(const Query *level, const WindowFunc *function)
 
 #define FRAME_OFFSETS (FRAMEOPTION_START_OFFSET | FRAMEOPTION_END_OFFSET)
 
-/* Do all frames of the window begin, or end, with the partition? */
+/* Whether all frames of the window begin, or end, with the partition. */
 static bool
 begins_with_all(const WindowClause *window)
 {
@@ -136,9 +136,9 @@ ends_with_all(const WindowClause *window)
 }
 
 /*
- * Does a function of the frame depend on single rows in a defined way?  If the
- * frame begins with the partition, first_value does, and so do the others if
- * it also ends with the partition.
+ * Whether a function of the frame depends on single rows in a defined way.  If
+ * the frame begins with the partition, first_value does, and so do the others
+ * if it also ends with the partition.
  */
 static bool
 frame_of_rows(const WindowFunc *function, const WindowClause *window)
@@ -150,7 +150,7 @@ frame_of_rows(const WindowFunc *function, const WindowClause *window)
 
 /*
  * dp_rules_looks_at_rows
- *	  Does an allowed function depend on single rows, or only on peers?
+ *	  Whether an allowed function depends on single rows, not only on peers.
  */
 bool
 dp_rules_looks_at_rows(const WindowFunc *function, const WindowClause *window)
@@ -196,7 +196,10 @@ refuse(const WindowFunc *function, const char *detail, const char *hint,
 							function->location, detail, hint, "%s", message);
 }
 
-/* Is it a constant of at least `least`?  Its functions have been checked. */
+/*
+ * Whether it is a constant of at least `least`.  Its functions have been
+ * checked.
+ */
 static bool
 is_number(Node *node, int64 least)
 {
@@ -212,7 +215,7 @@ is_number(Node *node, int64 least)
 	return value >= least && value <= MOST_OFFSET;
 }
 
-/* Is an offset of a frame missing, or a literal number? */
+/* Whether an offset of a frame is missing, or a literal number. */
 static bool
 is_offset(const Node *offset)
 {
@@ -264,8 +267,8 @@ check_frame(const WindowFunc *function, const WindowClause *window)
 }
 
 /*
- * Is a key of variable length computed?  A computed text or number could be
- * long, and would be kept.
+ * Whether a key of variable length is computed.  A computed text or number
+ * could be long, and would be kept.
  */
 static bool
 is_computed(const Node *key)
@@ -278,7 +281,8 @@ is_computed(const Node *key)
 }
 
 /*
- * Is the value that a function returns a computed text, or its default long?
+ * Whether the value that a function returns is a computed text, or its default
+ * is long.
  */
 static bool
 gives_computed(const WindowFunc *function)
@@ -332,8 +336,9 @@ check_function(const WindowFunc *function)
 
 /*
  * dp_rules_can_sort
- *	  Can all values of the type be sorted by PostgreSQL's own code and in
- *	  bounded memory? *twins: equal values can be spelled differently.
+ *	  Whether all values of the type can be sorted by PostgreSQL's own code and
+ *	  in bounded memory. *twins: whether equal values can be spelled
+ *	  differently.
  */
 bool
 dp_rules_can_sort(Oid type, bool *twins)
