@@ -10,7 +10,7 @@
  * A charge is counted after its commit.  In between, a stamp may be too large
  * by one for each worker that commits, and is not `exact`.  With
  *
- *		O	transactions that have ended, besides charges,
+ *		O	transactions other than charges that have ended,
  *		L	charges that have ended and are not counted yet,
  *
  * a stamp is O + L.  Let one be exact, and a later one equal to it: O1 + L1 =

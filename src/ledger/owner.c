@@ -53,7 +53,7 @@ find_named_relation(const char *text)
 
 /*
  * Raise 42704.  If the name is that of a protected table or its published
- * view, tell their dataset, which anyone can read in dp_pg.relation.
+ * view, name their dataset, which anyone can read in dp_pg.relation.
  */
 static void
 raise_no_dataset(const char *name)

@@ -20,8 +20,8 @@
 #include "domain.h"
 
 /*
- * Within so many days beyond the bounds every value of a field occurs; the
- * second is for hours and minutes.
+ * Days beyond the bounds within which every value of a field occurs; the
+ * second number is for hours and minutes.
  */
 #define DAYS_BEYOND 14610
 #define DAYS_BEYOND_SHORT 366

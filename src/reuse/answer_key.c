@@ -207,7 +207,7 @@ append_result(StringInfo out, const dp_reuse_asked *asked)
 		append_column(out, asked->result, i);
 }
 
-/* ---- each value by itself ---- */
+/* ---- each value alone ---- */
 
 static void
 append_grid(StringInfo out, const dp_grid *grid)

@@ -9,7 +9,7 @@
  * result out of that format and division by zero, are reported by the
  * *_opt_error functions of PostgreSQL's own arithmetic.  Rounding can leave
  * the format only by a carry through every digit above the rounding position;
- * a number of at most DP_NUMERIC_BYTES does not have so many digits.
+ * a number of at most DP_NUMERIC_BYTES does not have that many digits.
  */
 #include "postgres.h"
 

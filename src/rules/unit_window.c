@@ -386,8 +386,8 @@ refuse_type(Node *value)
 							"their columns.",
 							"Cast it to a number or a time, in a subquery "
 							"below the window; compute texts above it.",
-							"%s of type %s cannot be used beside a window "
-							"below a private aggregate",
+							"%s of type %s cannot be used with a window below "
+							"a private aggregate",
 							IsA(value, Var) ? "column" : "expression",
 							format_type_be(exprType(value)));
 }
