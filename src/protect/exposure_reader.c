@@ -193,9 +193,12 @@ rule_shows_rows(HeapTuple rule, TupleDesc desc, Oid relid)
 
 /* ---- following rules ---- */
 
-/* May the role read what belongs to the owner, by its own rights? */
-static bool
-can_read(Oid role, Oid owner)
+/*
+ * dp_protect_can_read
+ *	  May the role read what belongs to the owner, by its own rights?
+ */
+bool
+dp_protect_can_read(Oid role, Oid owner)
 {
 	return has_privs_of_role(role, owner) ||
 		has_privs_of_role(role, ROLE_PG_READ_ALL_DATA);
@@ -244,7 +247,7 @@ reach_of_rows(const dp_reached *item, Oid reader, bool is_select, Oid owner)
 		return DP_REACH_OPEN;
 	if (item->reach == DP_REACH_OPEN &&
 		!(is_select && dp_protect_is_security_invoker(reader)) &&
-		can_read(dp_catalog_owner(reader), owner))
+		dp_protect_can_read(dp_catalog_owner(reader), owner))
 		return DP_REACH_OPEN;
 	return DP_REACH_CLOSED;
 }
@@ -342,7 +345,7 @@ add_copy(dp_exposure_search *search, const dp_reached *item,
 	const char *holds = populated ? "holds" : "would hold";
 	char	   *command = psprintf("DROP MATERIALIZED VIEW %s;", name);
 
-	if (!populated && !can_read(owner, search->owner))
+	if (!populated && !dp_protect_can_read(owner, search->owner))
 		return;
 	if (!dp_protect_exposure_is_owner(owner, search->owner))
 		dp_protect_add_other(search, item->relid, severity,

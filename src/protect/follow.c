@@ -13,6 +13,7 @@
 #include "access/xact.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
@@ -319,16 +320,36 @@ dp_protect_arrive(const dp_name_row *name, Oid relid)
 
 /* ---- parts ---- */
 
+/* Exposures that lead through the part, its own parts, or views of them. */
+static List *
+list_exposures_of(Oid part, Oid root)
+{
+	List	   *parts = find_all_inheritors(part, NoLock, NULL);
+	List	   *found = NIL;
+	ListCell   *cell;
+
+	foreach(cell, dp_protect_list_exposures(root, NoLock))
+	{
+		Oid			relid = ((dp_exposure *) lfirst(cell))->relid;
+		List	   *read = dp_protect_view_reads(relid, false);
+
+		if (list_member_oid(parts, relid) ||
+			list_length(list_difference_oid(read, parts)) < list_length(read))
+			found = lappend(found, lfirst(cell));
+	}
+	return found;
+}
+
 /*
- * dp_protect_close_parts
- *	  A followed relation, which was closed, has a new part: privileges on that,
- *	  on its own parts, and on views of it, which default privileges may have
- *	  given, are taken away.  What remains open is returned.
+ * dp_protect_close_part
+ *	  A new part of a followed relation: privileges on it and what it opens,
+ *	  which default privileges may have given, are taken away.  Answers what
+ *	  remains open.
  */
 List *
-dp_protect_close_parts(Oid root)
+dp_protect_close_part(Oid part, Oid root)
 {
-	List	   *open = dp_protect_list_exposures(root, NoLock);
+	List	   *open = list_exposures_of(part, root);
 	dp_owner_sql saved;
 
 	if (open == NIL)
@@ -336,7 +357,7 @@ dp_protect_close_parts(Oid root)
 	become(dp_catalog_owner(root), &saved);
 	(void) dp_protect_revoke(open);
 	come_back(&saved);
-	return dp_protect_list_exposures(root, NoLock);
+	return list_exposures_of(part, root);
 }
 
 /*

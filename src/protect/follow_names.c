@@ -203,7 +203,8 @@ note_moved(void)
 	foreach(cell, dp_catalog_list_names())
 	{
 		const dp_name_row *name = lfirst(cell);
-		char	   *schema = get_namespace_name(get_rel_namespace(name->relid));
+		Oid			namespace = get_rel_namespace(name->relid);
+		char	   *schema = get_namespace_name(namespace);
 		char	   *relation = get_rel_name(name->relid);
 
 		if (schema != NULL && relation != NULL &&

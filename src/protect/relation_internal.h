@@ -94,6 +94,7 @@ extern char *dp_protect_exposure_explain(const List *exposures, char **hint);
 extern List *dp_protect_list_exposures(Oid relid, LOCKMODE lockmode);
 
 /* exposure_reader.c */
+extern bool dp_protect_can_read(Oid role, Oid owner);
 extern bool dp_protect_is_security_invoker(Oid view);
 extern List *dp_protect_rule_queries(HeapTuple rule);
 extern void dp_protect_add_readers(dp_exposure_search *search,
@@ -113,7 +114,7 @@ extern bool dp_protect_revoke(const List *exposures);
 extern void dp_protect_arrive(const dp_name_row *name, Oid relid);
 extern bool dp_protect_may_arrive(const dp_name_row *name, Oid relid,
 								  bool raise);
-extern List *dp_protect_close_parts(Oid root);
+extern List *dp_protect_close_part(Oid part, Oid root);
 extern void dp_protect_keep_part(Oid part, Oid root);
 
 /* follow_names.c */

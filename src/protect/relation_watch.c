@@ -46,18 +46,27 @@ exposures_through(List *exposures, Oid relid)
 	return found;
 }
 
-/* Those that lead through any view. */
+/* May a view read the relation with its owner's rights? */
+static bool
+can_show(Oid view, Oid root)
+{
+	return dp_protect_can_read(dp_catalog_owner(view), dp_catalog_owner(root));
+}
+
+/* Those that lead through such views, and not what an analyst was answered. */
 static List *
-exposures_of_views(List *exposures)
+exposures_of_views(List *exposures, Oid root)
 {
 	List	   *found = NIL;
 	ListCell   *cell;
 
 	foreach(cell, exposures)
 	{
-		char		kind = get_rel_relkind(((dp_exposure *) lfirst(cell))->relid);
+		Oid			relid = ((dp_exposure *) lfirst(cell))->relid;
+		char		kind = get_rel_relkind(relid);
 
-		if (kind == RELKIND_VIEW || kind == RELKIND_MATVIEW)
+		if ((kind == RELKIND_VIEW || kind == RELKIND_MATVIEW) &&
+			can_show(relid, root))
 			found = lappend(found, lfirst(cell));
 	}
 	return found;
@@ -117,8 +126,7 @@ static void
 warn_of_view(const RangeVar *view)
 {
 	Oid			relid = RangeVarGetRelid(view, NoLock, true);
-	List	   *read = OidIsValid(relid) ? dp_protect_view_reads(relid, false) :
-		NIL;
+	List	   *read = dp_protect_view_reads(relid, false);
 	List	   *told = NIL;
 	int			i;
 
@@ -132,12 +140,14 @@ warn_of_view(const RangeVar *view)
 		if (get_rel_relkind(table) == RELKIND_MATVIEW)
 			read = list_concat_unique_oid(read,
 										  dp_protect_view_reads(table, false));
-		if (!OidIsValid(root) || list_member_oid(told, root))
+		if (!OidIsValid(root) || list_member_oid(told, root) ||
+			!can_show(relid, root))
 			continue;
 		told = lappend_oid(told, root);
 		all = dp_protect_list_exposures(root, NoLock);
 		/* views of a followed one are closed, but those of this one */
-		warn_of(root, dp_catalog_is_followed(root) ? exposures_of_views(all) :
+		warn_of(root, dp_catalog_is_followed(root) ?
+				exposures_of_views(all, root) :
 				exposures_through(all, relid));
 	}
 }
@@ -293,7 +303,7 @@ watch_part(const RangeVar *table)
 		Oid			root = dp_protect_root(lfirst_oid(cell));
 
 		if (OidIsValid(root) && dp_catalog_is_followed(root))
-			warn_of(root, dp_protect_close_parts(root));
+			warn_of(root, dp_protect_close_part(relid, root));
 	}
 	warn_of_exposure(relid);
 }

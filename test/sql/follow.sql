@@ -17,7 +17,7 @@ SELECT n.name, n.relid, n.follow, n.kept IS NOT NULL AS kept, r.dataset, r.unit,
 	r.max_rows AS m, (SELECT string_agg(concat(a.attname, a.attnum, a.lower, '-', a.upper, a.keys::text), ' ' ORDER BY a.attname)
 	FROM dp_pg.attribute AS a WHERE a.relid = r.relid) AS columns
 FROM dp_pg.relation_name AS n LEFT JOIN dp_pg.relation AS r USING (relid)
-WHERE n.schema ~ 'follow' ORDER BY 1;
+WHERE n.schema ~ 'follow' ORDER BY 1, n.schema;
 GRANT SELECT ON state TO :owner;
 SET ROLE :owner;
 SET search_path = follow, public;
@@ -236,12 +236,23 @@ ALTER TABLE others DETACH PARTITION visit;
 ROLLBACK;
 SET ROLE :owner;
 
--- what opens a part, and is not a privilege on it
+-- what opens a part, and is not a privilege on it; what an analyst was answered does not
+GRANT USAGE, CREATE ON SCHEMA follow TO :ana;
+SET ROLE :ana;
+SET dp_pg.transparent = on;
+SET dp_pg.epsilon = 1;
+CREATE MATERIALIZED VIEW answered AS SELECT count(*) FROM log;
+SET dp_pg.transparent = off;
+SET ROLE :owner;
 CREATE TABLE log_2 (LIKE log) PARTITION BY LIST (id);
 CREATE TABLE log_2_1 PARTITION OF log_2 FOR VALUES IN (1);
 CREATE VIEW log_2_view AS TABLE log_2_1;
 ALTER TABLE log ATTACH PARTITION log_2 FOR VALUES IN (2);
 SELECT relname, has_table_privilege(:'ana', oid, 'SELECT') AS readable FROM pg_class WHERE relname ~ '^log_2' ORDER BY 1;
+
+RESET ROLE;
+DROP MATERIALIZED VIEW answered;
+SET ROLE :owner;
 
 -- one that becomes a part of what others may read
 CREATE TABLE above (LIKE person) PARTITION BY LIST (age);
