@@ -171,7 +171,8 @@ dp_catalog_write_name(Oid relid, const bool *follow)
 							" owner_name = EXCLUDED.owner_name,"
 							" cluster = EXCLUDED.cluster,"
 							" seen = 0, kept = NULL",
-							6, types, values, follow == NULL ? " n    " : NULL);
+							6, types, values,
+							follow == NULL ? " n    " : NULL);
 }
 
 /*
