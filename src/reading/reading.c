@@ -58,8 +58,6 @@ check_rights(const dp_reading *reading)
 	const dp_inner run = {.named = true};
 
 	PushActiveSnapshot(GetTransactionSnapshot());
-	(void) dp_run_take_rights(block, block->relid, &reading->standing,
-								  copyObject(block->inner), NULL);
 	dp_run_check_scans(block, &reading->standing);
 	dp_run_check_joined(block, &run);
 	PopActiveSnapshot();

@@ -94,15 +94,15 @@ extern bool dp_rules_unites_all(const Node *operation);
  */
 extern dp_refusal *dp_rules_check_query(Query *query);
 
-/* The same of the row security of one level, settled, and nothing else. */
-extern dp_refusal *dp_rules_check_policies(Query *level);
-
 /*
  * In the row security of all levels of an inner Query, replace what depends
  * only on settings, user and time by its current value.  In place.  Errors:
  * those of computing it, such as 42704 for a missing setting.
  */
 extern void dp_rules_settle_policies(Query *query);
+
+/* The same, and what dp_rules_check_query would refuse of row security. */
+extern dp_refusal *dp_rules_check_policies(Query *query);
 
 /*
  * Check a verified inner Query or expression after parameters, and calls

@@ -199,13 +199,9 @@ check_windows(const Query *query)
 	return refusal;
 }
 
-/*
- * dp_rules_check_policies
- *	  Conditions that policies add to a level; checked first, so that
- *	  refusals name the policy.
- */
-dp_refusal *
-dp_rules_check_policies(Query *query)
+/* Conditions of policies; checked first, so that refusals name the policy. */
+static dp_refusal *
+check_policies(Query *query)
 {
 	ListCell   *cell;
 
@@ -300,7 +296,7 @@ static dp_refusal *
 check_level(Query *query, bool top)
 {
 	const char *part = forbidden_part(query, top);
-	dp_refusal *refusal = dp_rules_check_policies(query);
+	dp_refusal *refusal = check_policies(query);
 	ListCell   *cell;
 	RangeTblEntry *entry;
 
@@ -335,4 +331,29 @@ dp_refusal *
 dp_rules_check_query(Query *query)
 {
 	return check_level(query, true);
+}
+
+static bool
+policies_walker(Node *node, void *context)
+{
+	dp_refusal **refusal = context;
+
+	if (node == NULL)
+		return false;
+	if (!IsA(node, Query))
+		return expression_tree_walker(node, policies_walker, context);
+	*refusal = check_policies((Query *) node);
+	return *refusal != NULL ||
+		query_tree_walker((Query *) node, policies_walker, context, 0);
+}
+
+/* See dp_rules.h. */
+dp_refusal *
+dp_rules_check_policies(Query *query)
+{
+	dp_refusal *refusal = NULL;
+
+	dp_rules_settle_policies(query);
+	(void) policies_walker((Node *) query, &refusal);
+	return refusal;
 }

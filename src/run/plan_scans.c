@@ -155,22 +155,29 @@ dp_run_plan_scans(const dp_block *block,
 }
 
 static void
-check_right(Query *scan, Oid relid, const dp_block *block,
-			const dp_ledger_standing *standing)
+check_scan(Query *scan, Oid relid, const dp_block *block,
+		   const dp_ledger_standing *standing)
 {
-	(void) dp_run_take_rights(block, relid, standing, copyObject(scan), NULL);
+	Query	   *query = copyObject(scan);
+	dp_refusal *refusal = dp_rules_check_policies(query);
+
+	if (refusal != NULL)
+		dp_bridge_raise_refusal(refusal, NULL);
+	(void) dp_run_take_rights(block, relid, standing, query, NULL);
 }
 
 /*
  * dp_run_check_scans
- *	  What dp_run_plan_scans would refuse of rights, units and steps; nothing
- *	  is planned.  Requires an active snapshot.
+ *	  What would be refused of rights, row security, units and steps when the
+ *	  block's queries are made ready; nothing is planned.  Requires an active
+ *	  snapshot.
  */
 void
 dp_run_check_scans(const dp_block *block, const dp_ledger_standing *standing)
 {
 	ListCell   *lc;
 
+	check_scan(block->inner, block->relid, block, standing);
 	check_steps(block);
 	foreach(lc, block->sources)
 	{
@@ -181,11 +188,11 @@ dp_run_check_scans(const dp_block *block, const dp_ledger_standing *standing)
 
 		if (!OidIsValid(source->relid))
 			continue;
-		check_right(source->query, source->relid, block, standing);
+		check_scan(source->query, source->relid, block, standing);
 		forthree(query, source->steps, relid, source->step_relids,
 				 key, source->step_keys)
 		{
-			check_right(lfirst(query), lfirst_oid(relid), block, standing);
+			check_scan(lfirst(query), lfirst_oid(relid), block, standing);
 			check_key(lfirst_oid(relid), lfirst(key));
 		}
 	}

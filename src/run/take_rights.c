@@ -37,10 +37,7 @@ forbid_subqueries(Query *level)
 													 lc)->securityQuals))
 			break;
 	if (lc != NULL)
-	{
-		dp_rules_settle_policies(level);
 		refusal = dp_rules_check_policies(level);
-	}
 	if (refusal != NULL)
 		dp_bridge_raise_refusal(refusal, NULL);
 }

@@ -397,6 +397,22 @@ SELECT abs(answer - 10) < 4 AS near FROM dp_weights_ask(:w, 'tenant = 1');
 SET app.tenant = '2';
 SELECT abs(answer) < 4 AS near FROM dp_weights_ask(:w, 'tenant = 1');
 SELECT dp_weights_close(:w) \g /dev/null
+-- none is opened, nor paid for, that could not be asked
+CREATE FUNCTION opened() RETURNS TABLE(state text, hinted boolean, charges bigint) LANGUAGE sql AS $$
+	SELECT * FROM outcome('SELECT dp_sparse_vector_open(''place'', 5, epsilon => 1)')
+	UNION ALL SELECT * FROM outcome('SELECT dp_weights_open(''place'', ARRAY[''tenant''], 4, 1000000, alpha => 0.1, n => 20)')
+	UNION ALL SELECT * FROM outcome('SELECT dp_sparse_vector_open(''stay'', 5, epsilon => 1)')
+$$;
+RESET ROLE;
+SELECT set_rule('name ~ ''x''');
+ALTER POLICY chosen ON stay USING (tenant::text = '1');
+SET ROLE :first;
+SELECT * FROM opened();
+RESET ROLE;
+SELECT set_rule('tenant = current_setting(''app.unset'')::int');
+ALTER POLICY chosen ON stay USING (tenant IN (SELECT id FROM person));
+SET ROLE :first;
+SELECT * FROM opened();
 
 -- ---- SECURITY DEFINER: the policies are those of its owner, as without us ----
 
