@@ -45,7 +45,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 				ELSE '[]' END
 			FROM pg_attribute AS a
 			WHERE a.attrelid IN (r.published, r.relid) AND a.attnum > 0 AND NOT a.attisdropped),
-		'secured', (SELECT c.relrowsecurity FROM pg_class AS c WHERE c.oid = r.relid))
+		'secured', (SELECT c.relrowsecurity FROM pg_class AS c WHERE c.oid = r.relid),
+		'forced', (SELECT c.relrowsecurity AND c.relforcerowsecurity FROM pg_class AS c WHERE c.oid = r.relid))
 	FROM dp_pg.relation AS r
 	LEFT JOIN pg_class AS v ON v.oid = r.published
 	LEFT JOIN pg_namespace AS s ON s.oid = v.relnamespace
@@ -79,7 +80,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 			WHEN d.was IS NULL THEN 'the type that column %I had is not known'
 			ELSE 'column %I has type %s, and had %s' END, d.name, d.now_is, d.was), '; ' ORDER BY d.name),
 		(SELECT 'row security is not enabled' FROM pg_class AS c
-		 WHERE c.oid = relation AND NOT c.relrowsecurity AND (kept->'secured')::boolean)), '')
+		 WHERE c.oid = relation AND NOT c.relrowsecurity AND (kept->'secured')::boolean),
+		(SELECT 'row security is not forced' FROM pg_class AS c
+		 WHERE c.oid = relation AND NOT c.relforcerowsecurity AND (kept->'forced')::boolean)), '')
 	FROM (
 		SELECT n.name, dp_pg.column_type(relation, n.name::name), kept->'types'->>n.name
 		FROM (
