@@ -22,6 +22,8 @@ typedef struct dp_name_row
 } dp_name_row;
 
 extern List *dp_catalog_list_names(void);
+extern const dp_name_row *dp_catalog_find_name(const char *schema,
+												   const char *relation);
 extern Oid	dp_catalog_name_holder(const dp_name_row *row);
 extern bool dp_catalog_is_followed(Oid relid);
 extern void dp_catalog_lock_names(bool wishing);

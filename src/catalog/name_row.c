@@ -88,6 +88,23 @@ dp_catalog_list_names(void)
 	return result;
 }
 
+/* dp_catalog_find_name: the row of a name as SQL would find it, or NULL. */
+const dp_name_row *
+dp_catalog_find_name(const char *schema, const char *relation)
+{
+	ListCell   *cell;
+
+	foreach(cell, dp_catalog_list_names())
+	{
+		const dp_name_row *name = lfirst(cell);
+
+		if (strcmp(NameStr(name->schema), schema) == 0 &&
+			strcmp(NameStr(name->name), relation) == 0)
+			return name;
+	}
+	return NULL;
+}
+
 /*
  * dp_catalog_name_holder: the relation that has the name now, or InvalidOid.
  */

@@ -4,8 +4,9 @@
  *	  because the states of groups are made of the same.
  *
  * A spec is a constant of the inner query that only dp_count_sum_spec
- * builds (or dp_count_fill_spec, where there is none).  NaN is the caller's to skip; infinities clamp; the result depends
- * on the value alone and nothing here raises an error.
+ * builds (or dp_count_fill_spec, where there is none).  NaN is the caller's
+ * to skip; infinities clamp; the result depends on the value alone, and
+ * nothing here raises an error.
  */
 #ifndef DP_TO_GRID_H
 #define DP_TO_GRID_H

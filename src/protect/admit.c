@@ -13,6 +13,7 @@
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
 #include "relation_internal.h"
@@ -227,4 +228,37 @@ dp_protect_place(Oid relid, const List *tree, const char *dataset,
 	require_served(relid, dataset);
 	dp_protect_read_unit(relid, unit, dataset, row);
 	check_neighbours(relid, tree, dataset, dp_protect_unit_text(row));
+}
+
+/*
+ * dp_protect_note_name
+ *	  Note the name of a relation that is protected now, unless it is kept for
+ *	  tables of another role: whoever may create some in its schema could end
+ *	  that role's wish.  `follow` NULL keeps what was wished.
+ *
+ * Errors: 55000.
+ */
+void
+dp_protect_note_name(Oid relid, const bool *follow)
+{
+	const dp_name_row *name;
+	const char *qualified = dp_protect_qualified_name(relid);
+
+	name = dp_catalog_find_name(get_namespace_name(get_rel_namespace(relid)),
+					 get_rel_name(relid));
+	if (name != NULL && name->follow && name->relid != relid &&
+		name->owner != dp_catalog_owner(relid))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("name %s is followed, and kept for tables of another "
+						"role", qualified),
+				 errdetail("The table belongs to %s, and the one before it "
+						   "belonged to %s.",
+						   dp_protect_role_name(dp_catalog_owner(relid)),
+						   quote_identifier(NameStr(name->owner_name))),
+				 errhint("Choose another name.  If tables of this name are "
+						 "to be protected no longer, that role calls SELECT "
+						 "dp_unfollow(%s);",
+						 quote_literal_cstr(qualified))));
+	dp_catalog_write_name(relid, follow);
 }

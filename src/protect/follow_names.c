@@ -43,23 +43,6 @@ static bool looking = false;	/* commands of our own are not looked after */
 
 /* ---- what has a name ---- */
 
-/* The row of a name as SQL would find it, or NULL. */
-static const dp_name_row *
-find_name(const char *schema, const char *relation)
-{
-	ListCell   *cell;
-
-	foreach(cell, dp_catalog_list_names())
-	{
-		const dp_name_row *name = lfirst(cell);
-
-		if (strcmp(NameStr(name->schema), schema) == 0 &&
-			strcmp(NameStr(name->name), relation) == 0)
-			return name;
-	}
-	return NULL;
-}
-
 /* What has the name and is not the relation that had it, or InvalidOid. */
 static Oid
 find_heir(const dp_name_row *name)
@@ -209,7 +192,7 @@ note_moved(void)
 
 		if (schema != NULL && relation != NULL &&
 			dp_catalog_name_holder(name) != name->relid &&
-			find_name(schema, relation) == NULL)
+			dp_catalog_find_name(schema, relation) == NULL)
 			dp_catalog_write_name(name->relid, &name->follow);
 	}
 }
@@ -254,39 +237,6 @@ dp_protect_follow_init(void)
 {
 	dp_bridge_add_hook(&object_access_hook, note_access, &previous_access);
 	RegisterXactCallback(end_transaction, NULL);
-}
-
-/*
- * dp_protect_note_name
- *	  Note the name of a relation that is protected now, unless it is kept for
- *	  tables of another role: whoever may create some in its schema could end
- *	  that role's wish.  `follow` NULL keeps what was wished.
- *
- * Errors: 55000.
- */
-void
-dp_protect_note_name(Oid relid, const bool *follow)
-{
-	const dp_name_row *name;
-	const char *qualified = dp_protect_qualified_name(relid);
-
-	name = find_name(get_namespace_name(get_rel_namespace(relid)),
-					 get_rel_name(relid));
-	if (name != NULL && name->follow && name->relid != relid &&
-		name->owner != dp_catalog_owner(relid))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("name %s is followed, and kept for tables of another "
-						"role", qualified),
-				 errdetail("The table belongs to %s, and the one before it "
-						   "belonged to %s.",
-						   dp_protect_role_name(dp_catalog_owner(relid)),
-						   quote_identifier(NameStr(name->owner_name))),
-				 errhint("Choose another name.  If tables of this name are "
-						 "to be protected no longer, that role calls SELECT "
-						 "dp_unfollow(%s);",
-						 quote_literal_cstr(qualified))));
-	dp_catalog_write_name(relid, follow);
 }
 
 /* ---- DROP ---- */
@@ -365,13 +315,13 @@ read_name(char *text)
 				 errdetail("It is a name with or without its schema."),
 				 errhint("For example 'public.visits'.")));
 	if (list_length(names) == 2)
-		return find_name(linitial(names), lsecond(names));
+		return dp_catalog_find_name(linitial(names), lsecond(names));
 	foreach(cell, fetch_search_path(false))
 	{
 		char	   *schema = get_namespace_name(lfirst_oid(cell));
 
 		if (name == NULL && schema != NULL)
-			name = find_name(schema, linitial(names));
+			name = dp_catalog_find_name(schema, linitial(names));
 	}
 	return name;
 }
