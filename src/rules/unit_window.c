@@ -457,7 +457,7 @@ refuse_number(List *functions)
 							exprLocation((Node *) functions),
 							psprintf("At most %d are allowed at one level.",
 									 MOST_FUNCTIONS),
-							"Use several queries.",
+							"Ask in several queries.",
 							"too many windows below a private aggregate");
 }
 
