@@ -8,15 +8,15 @@
  * pay.  With scope "transaction" a client's value counts only in the
  * transaction that set it:
  *
-  * - SET outside of a transaction block, which would have no effect, raises an
- *	 error before it is executed; so does ALTER ROLE of the session's own role,
- *	 whose values all clients would get;
+ *	- SET outside of a transaction block, which would have no effect, raises an
+ *	  error before it is executed; so does ALTER ROLE of the session's own
+ *	  role, whose values all clients would get;
  *	- before a transaction commits, what was set in it and would outlive it is
-  *	 reset to the default of role, database or server, as by a ROLLBACK.  If
- *	 it was set outside of a block, for example by set_config, the transaction
- *	 fails, so that nobody relies on the value;
- * - nothing is charged with a value that came otherwise: from the connection's
- *	 options, or from before the scope was changed.
+ *	  reset to the default of role, database or server, as by a ROLLBACK.  If
+ *	  it was set outside of a block, for example by set_config, the transaction
+ *	  fails, so that nobody relies on the value;
+ *	- nothing is charged with a value that came otherwise: from the
+ *	  connection's options, or from before the scope was changed.
  *
  * SET LOCAL and the SET clause of a function end by themselves.  This applies
  * to client sessions only: readers and workers get their values from a

@@ -7,11 +7,11 @@
  * query, parameters, settings and declarations.  Undecided values stay, so no
  * row that WHERE keeps is lost:
  *
-  * - the key is a column: its conditions are evaluated for every value;
-  * - it is a field of a date or timestamp: for every cell (time_cells.c), also
- *	  beyond the declared bounds as far as one bucket reaches, since rows
- *	  there are counted in the first or last bucket;
-  * - otherwise: those that mention the key itself are evaluated for its
+ *	- the key is a column: its conditions are evaluated for every value;
+ *	- it is a field of a date or timestamp: for every cell (time_cells.c), also
+ *	  beyond the declared bounds as far as one bucket reaches, since rows there
+ *	  are counted in the first or last bucket;
+ *	- otherwise: those that mention the key itself are evaluated for its
  *	  values.
  *
  * `other` stands for undeclared values: it stays unless only NULL is left.

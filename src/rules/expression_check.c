@@ -4,14 +4,14 @@
  *
  * It allows what is listed and refuses everything else:
  *
- *	- columns (of the level itself; no system column, no whole row),
- *	  constants, external parameters, current_date and its kin;
- *	- calls of functions, operators and casts that allow_list.h allows;
- *	  those with a total version only where the call can be replaced;
-  * - calls of other immutable built-ins without columns, which are computed
- *	 before rows are read (dp_rules_is_later);
- *	- AND, OR, NOT, CASE, COALESCE, NULLIF, GREATEST, LEAST, IS [NOT] NULL,
- *	  IS [NOT] DISTINCT FROM, IS TRUE ..., row comparisons, relabelling casts,
+ *	- columns (of the level itself; no system column, no whole row), constants,
+ *	  external parameters, current_date and its kin;
+ *	- calls of functions, operators and casts that allow_list.h allows; those
+ *	  with a total version only where the call can be replaced;
+ *	- calls of other immutable built-ins without columns, which are computed
+ *	  before rows are read (dp_rules_is_later);
+ *	- AND, OR, NOT, CASE, COALESCE, NULLIF, GREATEST, LEAST, IS [NOT] NULL, IS
+ *	  [NOT] DISTINCT FROM, IS TRUE ..., row comparisons, relabelling casts,
  *	  COLLATE, and ANY, ALL and IN over arrays free of columns.
  *
  * Functions that such a node calls implicitly are checked as well: the

@@ -8,18 +8,18 @@
  * every node is inferred from the query's text and declared types, all public,
  * and a query that may take too much is refused before it is charged.
  *
-   * - A column is as long as its type allows: char(n), varchar(n), numeric.
- *	 One without a length counts as NULL in expressions if it is longer than
- *	 DP_TOTAL_TEXT_LIMIT: dp_pg.short_value is put where it is read.  Where no
- *	 value is fetched (IS NULL, a group key, equality with one or a few
- *	 constants, which compares lengths first) it is used as it is.
- * - A function's result is bounded by its arguments (allow_list.c);
- *	 exceptions are listed here.
-  * - What a call fetches (out-of-line values) and returns is kept until the
- *	 row is done, except in comparisons, which free it.  A pattern under ANY or
- *	 ALL is a call for each of its elements.
+ *	- A column is as long as its type allows: char(n), varchar(n), numeric.
+ *	  One without a length counts as NULL in expressions if it is longer than
+ *	  DP_TOTAL_TEXT_LIMIT: dp_pg.short_value is put where it is read.  Where no
+ *	  value is fetched (IS NULL, a group key, equality with one or a few
+ *	  constants, which compares lengths first) it is used as it is.
+ *	- A function's result is bounded by its arguments (allow_list.c);
+ *	  exceptions are listed here.
+ *	- What a call fetches (out-of-line values) and returns is kept until the
+ *	  row is done, except in comparisons, which free it.  A pattern under ANY
+ *	  or ALL is a call for each of its elements.
  *	- A list of constants that is hashed is hashed when a row first reaches it.
-  * - A call may temporarily take several times its arguments' size: 12 bytes
+ *	- A call may temporarily take several times its arguments' size: 12 bytes
  *	  for a character in btrim(), wide characters and their conversions in
  *	  upper() and initcap(), copies in comparisons.
  *

@@ -7,15 +7,15 @@
  * units' rows influence.  They must not raise errors, and their memory must be
  * bounded.  So only some aggregates are allowed, and these are changed:
  *
-  * - sums and averages of floats, which depend on the order, are computed in
- *	 numeric, with 15 digits (float4: 6), and converted back to float;
- * - for sums and averages of numeric and float, inputs of 10^100 or more, NaN
- *	 and infinities become NULL, others are rounded to 100 digits after the
- *	 point;
- * - for min and max, equal numbers, such as 1.0 and 1.00, or 0 and -0, get
- *	 the same spelling;
- * - texts and keys without a known length are NULL if they are too long, as
- *	 elsewhere (expression_long.c).
+ *	- sums and averages of floats, which depend on the order, are computed in
+ *	  numeric, with 15 digits (float4: 6), and converted back to float;
+ *	- for sums and averages of numeric and float, inputs of 10^100 or more, NaN
+ *	  and infinities become NULL, others are rounded to 100 digits after the
+ *	  point;
+ *	- for min and max, equal numbers, such as 1.0 and 1.00, or 0 and -0, get
+ *	  the same spelling;
+ *	- texts and keys without a known length are NULL if they are too long, as
+ *	  elsewhere (expression_long.c).
  */
 #include "postgres.h"
 

@@ -7,11 +7,11 @@
  * rows are sorted, which other units' rows influence, and must not raise
  * errors.  There are two kinds of functions:
  *
-  * - some depend on peers, the rows that ORDER BY does not distinguish, such
- *	 as rank(), and aggregates whose frames consist of peers.  Their results
- *	 do not depend on the order of peers;
- * - others depend on single rows, such as row_number(), lag(), and frames of
- *	 rows.  Their order is made unique (unit_window_order.c).
+ *	- some depend on peers, the rows that ORDER BY does not distinguish, such
+ *	  as rank(), and aggregates whose frames consist of peers.  Their results
+ *	  do not depend on the order of peers;
+ *	- others depend on single rows, such as row_number(), lag(), and frames of
+ *	  rows.  Their order is made unique (unit_window_order.c).
  *
  * Distances of rows and offsets of frames must be valid constants.
  */
