@@ -6,9 +6,9 @@
  * or none.
  *
  * The spec is one flat constant.  Values that are read as integers (most
- * fixed-length types, floats by their bits) are looked up in a table by value
- * - first if the candidates are close together; everything else, by open
- * addressing.  Slots hold place + 1; 0 is empty.
+ * fixed-length types, floats by their bits) are looked up in a table by
+ * distance from the first if the candidates are close together; everything
+ * else, by open addressing.  Slots hold place + 1; 0 is empty.
  */
 #include "postgres.h"
 
