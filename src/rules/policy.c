@@ -14,9 +14,11 @@
  * so stored answers are told apart by it (reuse/answer_key.c), no plan and no
  * job has it in it, and a reader never meets it.  The charge comes later.
  *
- * What looks things up in tables or catalogs is not listed: between the key of
- * an answer and its making it could give another value.  Nor is code of
- * anybody's.
+ * Functions that look things up in tables or catalogs are not listed: between
+ * the key of an answer and its making they could return another value.  Nor
+ * are functions made by users.  Text does become an enum or a reg* type, such
+ * as current_user::regrole, whose names change only by DDL of the objects'
+ * owners.
  */
 #include "postgres.h"
 
