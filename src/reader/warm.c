@@ -114,7 +114,9 @@ touch_toast(Oid relid)
 		Relation	index = relation_open(lfirst_oid(lc), NoLock);
 
 		touch(index, false);
-		look_up_value(rel, index);
+		/* values are found by this one; another may be empty (REINDEX) */
+		if (index->rd_index->indisvalid)
+			look_up_value(rel, index);
 		relation_close(index, NoLock);
 	}
 	relation_close(rel, NoLock);
