@@ -161,8 +161,9 @@ replace_entries(Query *level)
 /* ---- sizes and counters ---- */
 
 /*
- * Does it give one size or counter, and may the user not call it?  PostgreSQL
- * itself closes none of these names.
+ * Does it give one size or counter, and may the user not call it?  Without a
+ * set among its arguments there would be other rows.  PostgreSQL itself closes
+ * none of these names.
  */
 static bool
 is_closed(FuncExpr *call)
@@ -170,7 +171,8 @@ is_closed(FuncExpr *call)
 	char	   *name;
 
 	if (call->funcid >= FirstNormalObjectId || call->funcretset ||
-		type_is_rowtype(call->funcresulttype) || may_call(call->funcid))
+		type_is_rowtype(call->funcresulttype) ||
+		expression_returns_set((Node *) call->args) || may_call(call->funcid))
 		return false;
 	switch (call->funcid)
 	{
