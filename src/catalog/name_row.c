@@ -165,11 +165,15 @@ dp_catalog_write_name(Oid relid, const bool *follow)
 	Oid			types[6] = {OIDOID, BOOLOID, INT8OID, NAMEOID, NAMEOID,
 	OIDOID};
 	Datum		values[6];
+	char	   *schema_name = get_namespace_name(get_rel_namespace(relid));
+	char	   *relation_name = get_rel_name(relid);
 	NameData	schema;
 	NameData	name;
 
-	namestrcpy(&schema, get_namespace_name(get_rel_namespace(relid)));
-	namestrcpy(&name, get_rel_name(relid));
+	if (schema_name == NULL || relation_name == NULL)
+		return;					/* dropped meanwhile */
+	namestrcpy(&schema, schema_name);
+	namestrcpy(&name, relation_name);
 	values[0] = ObjectIdGetDatum(relid);
 	values[1] = BoolGetDatum(follow != NULL && *follow);
 	values[2] = Int64GetDatum(dp_bridge_cluster_id());

@@ -331,7 +331,7 @@ list_exposures_of(Oid part, Oid root)
 	foreach(cell, dp_protect_list_exposures(root, NoLock))
 	{
 		Oid			relid = ((dp_exposure *) lfirst(cell))->relid;
-		List	   *read = dp_protect_view_reads(relid, false);
+		List	   *read = dp_protect_view_shows(relid);
 
 		if (list_member_oid(parts, relid) ||
 			list_length(list_difference_oid(read, parts)) < list_length(read))

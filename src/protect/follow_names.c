@@ -177,6 +177,7 @@ note_access(ObjectAccessType access, Oid class, Oid object, int column,
 /*
  * A relation that has left its name, which no followed one has taken, is
  * looked after under its new name, too: it may stay there, and be built anew.
+ * A row of that name, of a relation that was not followed, gives way.
  */
 static void
 note_moved(void)
@@ -189,10 +190,14 @@ note_moved(void)
 		Oid			namespace = get_rel_namespace(name->relid);
 		char	   *schema = get_namespace_name(namespace);
 		char	   *relation = get_rel_name(name->relid);
+		const dp_name_row *present;
 
-		if (schema != NULL && relation != NULL &&
-			dp_catalog_name_holder(name) != name->relid &&
-			dp_catalog_find_name(schema, relation) == NULL)
+		if (schema == NULL || relation == NULL ||
+			dp_catalog_name_holder(name) == name->relid)
+			continue;
+		present = dp_catalog_find_name(schema, relation);
+		if (present == NULL ||
+			(!present->follow && present->relid != name->relid))
 			dp_catalog_write_name(name->relid, &name->follow);
 	}
 }

@@ -126,20 +126,14 @@ static void
 warn_of_view(const RangeVar *view)
 {
 	Oid			relid = RangeVarGetRelid(view, NoLock, true);
-	List	   *read = dp_protect_view_reads(relid, false);
 	List	   *told = NIL;
-	int			i;
+	ListCell   *cell;
 
-	/* the list grows while it is walked */
-	for (i = 0; i < list_length(read); i++)
+	foreach(cell, dp_protect_view_shows(relid))
 	{
-		Oid			table = list_nth_oid(read, i);
-		Oid			root = dp_protect_root(table);
+		Oid			root = dp_protect_root(lfirst_oid(cell));
 		List	   *all;
 
-		if (get_rel_relkind(table) == RELKIND_MATVIEW)
-			read = list_concat_unique_oid(read,
-										  dp_protect_view_reads(table, false));
 		if (!OidIsValid(root) || list_member_oid(told, root) ||
 			!can_show(relid, root))
 			continue;

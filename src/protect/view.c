@@ -129,6 +129,29 @@ dp_protect_view_reads(Oid view, bool invoker)
 	return search.read;
 }
 
+/*
+ * dp_protect_view_shows
+ *	  OIDs of the tables whose rows a view can show, whoever reads them: also
+ *	  materialized views, and what these read.
+ */
+List *
+dp_protect_view_shows(Oid view)
+{
+	List	   *read = dp_protect_view_reads(view, false);
+	int			i;
+
+	/* the list grows while it is walked */
+	for (i = 0; i < list_length(read); i++)
+	{
+		Oid			relid = list_nth_oid(read, i);
+
+		if (get_rel_relkind(relid) == RELKIND_MATVIEW)
+			read = list_concat_unique_oid(read,
+										  dp_protect_view_reads(relid, false));
+	}
+	return read;
+}
+
 PG_FUNCTION_INFO_V1(dp_publish_shown_column);
 
 /*

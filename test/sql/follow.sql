@@ -328,6 +328,27 @@ SELECT has_table_privilege(:'ana', 'stays', 'SELECT') AS readable;
 SELECT dp_unprotect('stays');
 SELECT dp_unfollow('moved');
 DROP TABLE stays;
+-- where one that was not followed had it before
+CREATE TABLE stays AS SELECT 1 AS id;
+SELECT dp_protect('stays', unit => 'id', dataset => 'regress_follow', revoke => true);
+DROP TABLE stays;
+CREATE TABLE moved AS SELECT 1 AS id;
+SELECT dp_protect('moved', unit => 'id', dataset => 'regress_follow', revoke => true, follow => true);
+ALTER TABLE moved RENAME TO stays;
+DROP TABLE stays;
+CREATE TABLE stays AS SELECT 1 AS id;
+SELECT name, relid, follow FROM state WHERE name IN ('moved', 'stays');
+-- a part whose rows a view of a materialized view shows
+CREATE TABLE copied AS SELECT 1 AS id;
+CREATE MATERIALIZED VIEW copy AS TABLE copied;
+CREATE VIEW of_copy AS TABLE copy;
+GRANT SELECT ON of_copy TO :ana;
+ALTER TABLE copied INHERIT stays;
+SELECT has_table_privilege(:'ana', 'of_copy', 'SELECT') AS readable;
+DROP TABLE copied CASCADE;
+SELECT dp_unprotect('stays');
+SELECT dp_unfollow('moved');
+DROP TABLE stays;
 
 -- what is not followed: warned of once, and audited
 DROP TABLE log_1;
