@@ -370,6 +370,18 @@ warn_of_reassigned(const dp_owners *before)
 			warn_of_owner(lfirst_oid(relid));
 }
 
+/* CREATE MATERIALIZED VIEW, which EXPLAIN ANALYZE executes, too; or NULL. */
+static const CreateTableAsStmt *
+made_copy(Node *parsetree)
+{
+	if (IsA(parsetree, ExplainStmt))
+		parsetree = castNode(Query,
+							 ((ExplainStmt *) parsetree)->query)->utilityStmt;
+	return parsetree != NULL && IsA(parsetree, CreateTableAsStmt) &&
+		((CreateTableAsStmt *) parsetree)->objtype == OBJECT_MATVIEW ?
+		(CreateTableAsStmt *) parsetree : NULL;
+}
+
 /* The command has succeeded: say what it opened. */
 static void
 warn_after(Node *parsetree, const dp_owners *before)
@@ -390,7 +402,8 @@ warn_after(Node *parsetree, const dp_owners *before)
 			warn_of_view(((ViewStmt *) parsetree)->view);
 			break;
 		case T_CreateTableAsStmt:
-			warn_of_view(((CreateTableAsStmt *) parsetree)->into->rel);
+		case T_ExplainStmt:
+			warn_of_view(made_copy(parsetree)->into->rel);
 			break;
 		case T_CreatePolicyStmt:
 			warn_of_object(((CreatePolicyStmt *) parsetree)->table, "policy");
@@ -427,8 +440,8 @@ is_watched(Node *parsetree)
 		case T_CreateForeignTableStmt:
 			return ((CreateStmt *) parsetree)->inhRelations != NIL;
 		case T_CreateTableAsStmt:
-			return ((CreateTableAsStmt *) parsetree)->objtype ==
-				OBJECT_MATVIEW;
+		case T_ExplainStmt:
+			return made_copy(parsetree) != NULL;
 		case T_ViewStmt:
 		case T_GrantStmt:
 		case T_AlterTableStmt:

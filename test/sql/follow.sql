@@ -268,6 +268,7 @@ DROP TABLE above;
 -- views, which default privileges open, or which are open before
 CREATE VIEW raw AS TABLE person;
 CREATE MATERIALIZED VIEW raw AS TABLE person;
+EXPLAIN ANALYZE CREATE MATERIALIZED VIEW raw AS TABLE person;
 CREATE VIEW raw AS SELECT 1 AS id;
 CREATE OR REPLACE VIEW raw AS SELECT id FROM person;
 CREATE OR REPLACE VIEW raw WITH (security_invoker) AS SELECT id FROM person;
