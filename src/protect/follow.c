@@ -81,6 +81,15 @@ key_text(Oid relid)
 }
 
 static bool
+check_lacking(const dp_name_row *name, const dp_heritage *kept, bool raise)
+{
+	return kept->lacking[0] == '\0' ||
+		forbid(name, raise, psprintf("%s.", kept->lacking),
+			   "Before the transaction ends, give it what the one before "
+			   "had.");
+}
+
+static bool
 check_heritage(const dp_name_row *name, Oid relid, bool raise)
 {
 	dp_heritage *kept = dp_catalog_read_heritage(name, relid);
@@ -92,11 +101,8 @@ check_heritage(const dp_name_row *name, Oid relid, bool raise)
 					  "any more.", "Protect it as its owner with "
 					  "dp_protect(), and declare its columns, under another "
 					  "name, and rename it.");
-	if (kept->lacking[0] != '\0')
-		return forbid(name, raise,
-					  psprintf("%s.", kept->lacking),
-					  "Before the transaction ends, give it what the one "
-					  "before had.");
+	if (!check_lacking(name, kept, raise))
+		return false;
 	if (kept->through[0] == '\0')
 		return true;
 	key = find_through(kept->through);
@@ -130,10 +136,12 @@ check_protected(const dp_name_row *name, const dp_relation_row *row,
 					  "no other table has taken, and units of other relations "
 					  "are behind the one before.", "Build the table anew, or "
 					  "call dp_unfollow() for the other name before.");
-	if (kept == NULL || (strcmp(kept->dataset, NameStr(row->dataset)) == 0 &&
-						 strcmp(kept->unit, unit) == 0 &&
-						 find_through(kept->through) == row->unit_through))
+	if (kept == NULL)
 		return true;
+	if (strcmp(kept->dataset, NameStr(row->dataset)) == 0 &&
+		strcmp(kept->unit, unit) == 0 &&
+		find_through(kept->through) == row->unit_through)
+		return check_lacking(name, kept, raise);
 	return forbid(name, raise, "It is protected already, in another dataset "
 				  "or with another unit.",
 				  "Call dp_unprotect() for it before.");
