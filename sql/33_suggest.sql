@@ -60,12 +60,12 @@ BEGIN
 			SELECT p.groups, count(*) AS units, sum(p.rows) AS rows FROM person AS p GROUP BY p.groups
 		)
 		SELECT 'max_rows', n.bound,
-			(SELECT sum(m.units) FROM most AS m WHERE m.most <= n.bound)::float8 / nullif(t.units, 0),
+			(SELECT coalesce(sum(m.units), 0) FROM most AS m WHERE m.most <= n.bound)::float8 / nullif(t.units, 0),
 			(SELECT sum(l.parts * least(l.rows, n.bound)) FROM length AS l)::float8 / t.rows::float8
 		FROM needed AS n, total AS t WHERE n.below < greatest(t.most, 1)
 		UNION ALL
 		SELECT 'max_keys', n.bound,
-			(SELECT sum(b.units) FROM breadth AS b WHERE b.groups <= n.bound)::float8 / nullif(t.units, 0),
+			(SELECT coalesce(sum(b.units), 0) FROM breadth AS b WHERE b.groups <= n.bound)::float8 / nullif(t.units, 0),
 			(SELECT sum(b.rows * least(1, n.bound::float8 / b.groups)) FROM breadth AS b) / t.rows::float8
 		FROM needed AS n, total AS t WHERE %4$L AND n.below < greatest(t.groups, 1)
 		ORDER BY 1 DESC, 2

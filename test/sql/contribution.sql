@@ -134,6 +134,11 @@ SELECT s.bound, s.rows_kept = round(avg(kept), 4) AS same FROM suggested('day') 
 	SELECT sum(least(1, s.bound::numeric / g) * n) / 51 AS kept FROM (
 		SELECT count(DISTINCT day) AS g, count(*) AS n FROM "odd ""one" WHERE "the unit" IS NOT NULL GROUP BY "the unit") u) x
 WHERE s.what = 'max_keys' GROUP BY s.bound, s.rows_kept ORDER BY 1;
+-- where nobody is kept whole the share is 0
+TRUNCATE visit;
+INSERT INTO visit SELECT u, 'w' || k, date '2026-01-01' FROM generate_series(1, 2) u, generate_series(1, 2) k;
+SELECT * FROM dp_suggest_bounds('visit', ARRAY['ward']);
+SELECT * FROM dp_suggest_bounds('visit');
 -- no rows, no shares; NULL is no column
 TRUNCATE visit;
 SELECT * FROM dp_suggest_bounds('visit', ARRAY['ward']);
