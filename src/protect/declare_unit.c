@@ -120,6 +120,9 @@ read_columns(char *part, const char *path)
 	bool		several = part[0] == '(' && part[strlen(part) - 1] == ')';
 	char	   *comma;
 
+	if (!several && find_unquoted(part, ',') != NULL)
+		raise_path(path, "Several columns stand in parentheses, as in "
+				   "'(order_id, day) -> orders.customer_id'.");
 	if (several)
 	{
 		part[strlen(part) - 1] = '\0';

@@ -272,8 +272,7 @@ publish(const dp_name_row *name, Oid relid, const dp_heritage *kept)
 				 errdetail("It no longer is a security_invoker view of "
 						   "columns of the relation before it."),
 				 errhint("Drop it, and publish again with dp_protect(%s, "
-						 "publish => ...).",
-						 quote_literal_cstr(quoted_name(name)))));
+						 "publish => ...).", dp_protect_call_text(relid))));
 		return;
 	}
 	qualified = OidIsValid(view) ? dp_protect_qualified_name(view) :

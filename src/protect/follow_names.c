@@ -81,9 +81,9 @@ warn_of_heir(const dp_name_row *name, Oid heir)
 					"name before was", qualified),
 			 errdetail("Whoever has SELECT on it reads its rows, and private "
 					   "queries do not."),
-			 errhint("Protect it with dp_protect(%s), with follow => true "
-					 "also those that come after it; or, if its rows are "
-					 "public: SELECT dp_unfollow(%s);",
+			 errhint("Protect it with dp_protect(%s, unit => ...), with "
+					 "follow => true also those that come after it; or, if "
+					 "its rows are public: SELECT dp_unfollow(%s);",
 					 quote_literal_cstr(qualified),
 					 quote_literal_cstr(qualified))));
 }
@@ -259,7 +259,7 @@ warn_of_drop(const dp_name_row *name)
 					   "that comes to its name is not protected.  What was "
 					   "spent on its dataset stays spent."),
 			 errhint("Tables that are built anew are protected with "
-					 "dp_protect(%s, follow => true).",
+					 "dp_protect(%s, unit => ..., follow => true).",
 					 quote_literal_cstr(qualified))));
 }
 

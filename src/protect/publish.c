@@ -59,8 +59,8 @@ check_view(Oid relid, Oid view)
 					   "\"%s\".", get_rel_name(relid)) :
 			 errdetail("It is no longer a security_invoker view."),
 			 invoker ?
-			 errhint("Drop it, and publish again with dp_protect('%s', "
-					 "publish => ...).", dp_protect_qualified_name(relid)) :
+			 errhint("Drop it, and publish again with dp_protect(%s, "
+					 "publish => ...).", dp_protect_call_text(relid)) :
 			 errhint("ALTER VIEW %s SET (security_invoker = true);",
 					 dp_protect_qualified_name(view))));
 	return false;

@@ -61,6 +61,7 @@ extern char *dp_protect_path_text(const List *names, Oid through,
 								  const dp_relation_row *row);
 extern bool dp_protect_keys_match(Oid a, Oid b);
 extern char *dp_protect_unit_text(const dp_relation_row *row);
+extern char *dp_protect_call_text(Oid relid);
 extern void dp_protect_follow_unit(const dp_relation_row *declared,
 								   dp_relation *relation);
 

@@ -86,8 +86,8 @@ dp_protect_require_protected(Oid relid)
 			 OidIsValid(root) ?
 			 errhint("It is a part of protected relation %s: name that one.",
 					 dp_protect_qualified_name(root)) :
-			 errhint("Call dp_protect('%s') first.",
-					 dp_protect_qualified_name(relid))));
+			 errhint("Call dp_protect(%s) first.",
+					 dp_protect_call_text(relid))));
 	return NULL;
 }
 

@@ -75,6 +75,16 @@ dp_protect_columns_text(const dp_relation_row *row)
 		pstrdup(NameStr(row->unit));
 }
 
+/* Its name as SQL has it; of one that is gone, "?". */
+static const char *
+relation_text(Oid relid)
+{
+	const char *name = get_rel_name(relid);
+	const char *schema = get_namespace_name(get_rel_namespace(relid));
+
+	return name && schema ? quote_qualified_identifier(schema, name) : "?";
+}
+
 /*
  * dp_protect_end_text
  *	  How a path names the unit of a relation, whose row of dp_pg.relation is
@@ -83,11 +93,7 @@ dp_protect_columns_text(const dp_relation_row *row)
 char *
 dp_protect_end_text(Oid relid, const dp_relation_row *row)
 {
-	const char *name = get_rel_name(relid);
-	const char *schema = get_namespace_name(get_rel_namespace(relid));
-
-	return psprintf("%s.%s", name && schema ?
-					quote_qualified_identifier(schema, name) : "?",
+	return psprintf("%s.%s", relation_text(relid),
 					row != NULL && row->has_unit ?
 					list_text(unit_names(row)) : "?");
 }
@@ -125,6 +131,25 @@ dp_protect_unit_text(const dp_relation_row *row)
 }
 
 /*
+ * dp_protect_call_text
+ *	  The arguments of a call of dp_protect that keeps the unit: a hint without
+ *	  them would make each row one.
+ */
+char *
+dp_protect_call_text(Oid relid)
+{
+	const char *name = quote_literal_cstr(relation_text(relid));
+	dp_relation_row row;
+
+	if (!dp_catalog_find_relation(relid, &row))
+		return psprintf("%s, unit => ...", name);
+	return row.has_unit ?
+		psprintf("%s, unit => %s", name,
+				 quote_literal_cstr(dp_protect_unit_text(&row))) :
+		pstrdup(name);
+}
+
+/*
  * Number of a column of the unit, or 55000: a unit that cannot be matched
  * beyond doubt must stop every private query on the relation.
  */
@@ -140,7 +165,9 @@ match_unit(Oid relid, Oid origin, const char *unit, AttrNumber declared)
 						get_rel_name(relid)),
 				 errdetail("Column \"%s\" was dropped or replaced after the "
 						   "relation was protected.", unit),
-				 errhint("The owner must call dp_protect() again.")));
+				 errhint("The owner must call dp_protect(%s, unit => ...); "
+						 "without a unit each row would be one.",
+						 quote_literal_cstr(relation_text(relid)))));
 	return attnum;
 }
 
@@ -152,7 +179,10 @@ raise_lost(Oid relid, const char *detail)
 			 errmsg("the privacy unit of relation \"%s\" cannot be found",
 					get_rel_name(relid)),
 			 errdetail("%s", detail),
-			 errhint("The owner must call dp_protect() again.")));
+			 errhint("The owner must put that back as it was, or call "
+					 "dp_protect(%s, unit => ...); without a unit each row "
+					 "would be one.",
+					 quote_literal_cstr(relation_text(relid)))));
 }
 
 /*
