@@ -88,6 +88,21 @@ SET search_path = pg_catalog, pg_temp AS $$
 			AND NOT a.attisdropped
 			AND (r.relid_origin <> r.relid::oid OR a.attnum = r.unit_attnum))
 	UNION ALL
+	SELECT 'high', format('its unit is behind the primary key (%s) of %s, which is gone: private queries are refused', k.columns, r.unit_through),
+		r.relid::text, format('ALTER TABLE %s ADD PRIMARY KEY (%s);', r.unit_through, k.columns),
+		'it changes an object: its owner decides'
+	FROM dp_pg.relation AS r
+	CROSS JOIN LATERAL (
+		SELECT array_agg(u.name::text ORDER BY u.name::text) AS names, string_agg(quote_ident(u.name), ', ' ORDER BY u.place) AS columns
+		FROM unnest(r.unit_key || r.unit_key_more) WITH ORDINALITY AS u (name, place)) AS k
+	WHERE r.unit_through IS NOT NULL AND EXISTS (SELECT FROM pg_class AS c WHERE c.oid = r.unit_through) AND NOT EXISTS (
+		SELECT FROM pg_index AS i
+		WHERE i.indrelid = r.unit_through AND i.indisprimary AND i.indimmediate
+			AND k.names = ARRAY(
+				SELECT a.attname::text FROM pg_attribute AS a
+				WHERE a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+				ORDER BY 1))
+	UNION ALL
 	SELECT 'high', format('it belongs to %I, whose rights the owner of dataset %I does not have: private queries are refused', o.rolname, r.dataset),
 		r.relid::text, format('SELECT dp_unprotect(%L), dp_protect(%1$L, dataset => ...);', r.relid::text),
 		'the command lacks the name of a dataset, which the table''s owner knows'

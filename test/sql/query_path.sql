@@ -29,6 +29,7 @@ SELECT dp_protect('customer', unit => 'id', dataset => :'schema') \g /dev/null
 SELECT dp_protect('orders', unit => 'cust', dataset => :'schema') \g /dev/null
 SELECT * FROM outcome($$SELECT dp_protect('line', unit => 'ord -> orders.day')$$);
 SELECT * FROM outcome($$SELECT dp_protect('line', unit => 'ord -> orders')$$);
+SELECT * FROM outcome($$SELECT dp_protect('line', unit => 'ord, part -> orders.cust')$$);
 SELECT * FROM outcome($$SELECT dp_protect('line', unit => 'ord ->')$$);
 SELECT * FROM outcome($$SELECT dp_protect('line', unit => '-> orders.cust')$$);
 SELECT * FROM outcome($$SELECT dp_protect('line', unit => 'part -> orders.cust')$$);
@@ -186,12 +187,14 @@ ALTER TABLE orders ADD PRIMARY KEY (number) DEFERRABLE;
 SET ROLE :analyst;
 SELECT * FROM outcome('SELECT dp_count(*) FROM line');
 RESET ROLE;
+SELECT object, finding, remedy FROM dp_audit() WHERE finding ~ 'primary key .* gone' ORDER BY object COLLATE "C";
 SET ROLE :owner;
 ALTER TABLE orders DROP CONSTRAINT orders_pkey;
 ALTER TABLE orders ADD PRIMARY KEY (number);
 SET ROLE :analyst;
 SELECT dp_count(*) FROM line;
 RESET ROLE;
+SELECT object, finding, remedy FROM dp_audit() WHERE finding ~ 'primary key .* gone' ORDER BY object COLLATE "C";
 SET ROLE :owner;
 DROP TABLE orders;
 SET ROLE :analyst;
