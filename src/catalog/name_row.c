@@ -65,7 +65,21 @@ fetch(const dp_values *row)
 	return out;
 }
 
-/* dp_catalog_list_names: all rows (dp_name_row *), palloc'd. */
+static int
+compare_names(const ListCell *a, const ListCell *b)
+{
+	const dp_name_row *first = lfirst(a);
+	const dp_name_row *second = lfirst(b);
+	int			order = strcmp(NameStr(first->schema), NameStr(second->schema));
+
+	return order != 0 ? order :
+		strcmp(NameStr(first->name), NameStr(second->name));
+}
+
+/*
+ * dp_catalog_list_names
+ *	  All rows (dp_name_row *) in the order of their names, palloc'd.
+ */
 List *
 dp_catalog_list_names(void)
 {
@@ -85,6 +99,7 @@ dp_catalog_list_names(void)
 	}
 	dp_catalog_end_scan(&scan);
 	table_close(rel, AccessShareLock);
+	list_sort(result, compare_names);
 	return result;
 }
 
