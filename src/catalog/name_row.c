@@ -70,8 +70,9 @@ compare_names(const ListCell *a, const ListCell *b)
 {
 	const dp_name_row *first = lfirst(a);
 	const dp_name_row *second = lfirst(b);
-	int			order = strcmp(NameStr(first->schema), NameStr(second->schema));
+	int			order;
 
+	order = strcmp(NameStr(first->schema), NameStr(second->schema));
 	return order != 0 ? order :
 		strcmp(NameStr(first->name), NameStr(second->name));
 }
