@@ -183,9 +183,9 @@ foreign_column_walker(Node *node, void *context)
 }
 
 static dp_refusal *
-refuse_foreign(ParseExprKind kind)
+refuse_foreign(bool key)
 {
-	if (kind != EXPR_KIND_WHERE)
+	if (key)
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
 								"Private queries group by expressions of "
 								"built-in functions, operators and types, "
@@ -224,49 +224,10 @@ dp_block_is_weight(Node *expression)
 	}
 }
 
-/* A raw expression, analysed, of built-in names only. */
 static dp_refusal *
-transform_raw(ParseState *pstate, const char *text, Node *expression,
-			  ParseExprKind kind, Node **out)
+refuse_syntax(bool key)
 {
-	pstate->p_sourcetext = text;
-	if (foreign_name_walker(expression, NULL))
-		return refuse_foreign(kind);
-	*out = transformExpr(pstate, expression, kind);
-	return foreign_column_walker(*out, NULL) ? refuse_foreign(kind) : NULL;
-}
-
-/* The text as a boolean or a number. */
-static dp_refusal *
-transform(ParseState *pstate, const char *text, Node **out)
-{
-	Node	   *expression = parse_expression(text);
-	dp_refusal *refusal;
-
-	if (expression == NULL)
-		return dp_bridge_refuse(ERRCODE_SYNTAX_ERROR, -1,
-								"A predicate is one boolean expression, a "
-								"weight a numeric one.",
-								"Write what would stand after WHERE, as in "
-								"'cost > 1000'.",
-								"predicate is not an expression");
-	refusal = transform_raw(pstate, text, expression, EXPR_KIND_WHERE, out);
-	if (refusal != NULL)
-		return refusal;
-	if (!dp_block_is_weight(*out))
-		*out = coerce_to_boolean(pstate, *out, "a predicate");
-	assign_expr_collations(pstate, *out);
-	return NULL;
-}
-
-/* The text as what queries could group by. */
-static dp_refusal *
-transform_key(ParseState *pstate, const char *text, Node **out)
-{
-	Node	   *expression = parse_expression(text);
-	dp_refusal *refusal;
-
-	if (expression == NULL)
+	if (key)
 		return dp_bridge_refuse(ERRCODE_SYNTAX_ERROR, -1,
 								"A key is the name of a column, or one "
 								"expression.",
@@ -274,24 +235,45 @@ transform_key(ParseState *pstate, const char *text, Node **out)
 								"'date_trunc(''month'', day)', and each key "
 								"as an element of the array.",
 								"key is not an expression");
-	refusal = transform_raw(pstate, text, expression, EXPR_KIND_GROUP_BY, out);
-	if (refusal != NULL)
-		return refusal;
-	assign_expr_collations(pstate, *out);
-	if (!contain_var_clause(*out))
+	return dp_bridge_refuse(ERRCODE_SYNTAX_ERROR, -1,
+							"A predicate is one boolean expression, a weight "
+							"a numeric one.",
+							"Write what would stand after WHERE, as in "
+							"'cost > 1000'.",
+							"predicate is not an expression");
+}
+
+/* The text as a boolean or a number, or as a key of GROUP BY. */
+static dp_refusal *
+transform(ParseState *pstate, const char *text, bool key, Node **out)
+{
+	Node	   *expression = parse_expression(text);
+
+	if (expression == NULL)
+		return refuse_syntax(key);
+	pstate->p_sourcetext = text;
+	if (foreign_name_walker(expression, NULL))
+		return refuse_foreign(key);
+	expression = transformExpr(pstate, expression,
+							   key ? EXPR_KIND_GROUP_BY : EXPR_KIND_WHERE);
+	if (foreign_column_walker(expression, NULL))
+		return refuse_foreign(key);
+	if (!key && !dp_block_is_weight(expression))
+		expression = coerce_to_boolean(pstate, expression, "a predicate");
+	assign_expr_collations(pstate, expression);
+	if (key && !contain_var_clause(expression))
 		return dp_bridge_refuse(ERRCODE_INVALID_PARAMETER_VALUE, -1,
 								"All rows would be in one group.",
 								"Leave it out.",
 								"key has no column");
+	*out = expression;
 	return NULL;
 }
 
 static dp_refusal *
 analyse(ParseState *pstate, const predicate_place *place, Node **out)
 {
-	dp_refusal *refusal = place->key ?
-		transform_key(pstate, place->text, out) :
-		transform(pstate, place->text, out);
+	dp_refusal *refusal = transform(pstate, place->text, place->key, out);
 
 	return refusal != NULL ? refusal : dp_rules_check(*out);
 }
@@ -337,6 +319,19 @@ open_relation(Oid relid)
 	return relation;
 }
 
+/* Names mean columns of the relation and what is built in, nothing else. */
+static void
+show_columns(ParseState *pstate, Relation relation)
+{
+	/* Temporary types are seen by OID. */
+	dp_bridge_set_local("search_path", "pg_catalog, pg_temp");
+	addNSItemToQuery(pstate,
+					 addRangeTableEntryForRelation(pstate, relation,
+												   AccessShareLock, NULL,
+												   true, true),
+					 true, true, true);
+}
+
 /*
  * dp_block_read_predicates
  *	  SELECT predicate, ... FROM relation, as the parser would give it: one
@@ -357,13 +352,7 @@ dp_block_read_predicates(Oid relid, List *texts)
 	int			nest = NewGUCNestLevel();
 	ListCell   *lc;
 
-	/* Only built-in names mean anything; temporary types are seen by OID. */
-	dp_bridge_set_local("search_path", "pg_catalog, pg_temp");
-	addNSItemToQuery(pstate,
-					 addRangeTableEntryForRelation(pstate, relation,
-												   AccessShareLock, NULL,
-												   true, true),
-					 true, true, true);
+	show_columns(pstate, relation);
 	foreach(lc, texts)
 	{
 		predicate_place place;
@@ -416,12 +405,7 @@ dp_suggest_key(PG_FUNCTION_ARGS)
 	Node	   *key;
 	char	   *written;
 
-	dp_bridge_set_local("search_path", "pg_catalog, pg_temp");
-	addNSItemToQuery(pstate,
-					 addRangeTableEntryForRelation(pstate, relation,
-												   AccessShareLock, NULL,
-												   true, true),
-					 true, true, true);
+	show_columns(pstate, relation);
 	key = read_predicate(pstate, &place);
 	written = deparse_expression(key, deparse_context_for("t", relid), true,
 								 false);
@@ -500,7 +484,7 @@ static dp_refusal *
 analyse_public(ParseState *pstate, const char *text, Node **out)
 {
 	public_columns *state = pstate->p_ref_hook_state;
-	dp_refusal *refusal = transform(pstate, text, out);
+	dp_refusal *refusal = transform(pstate, text, false, out);
 
 	if (refusal != NULL)
 		return refusal;
