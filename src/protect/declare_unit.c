@@ -220,27 +220,12 @@ check_step(Oid relid, const List *columns, const char *dataset,
 
 /* ---- the key that a path begins with ---- */
 
-static char *
-key_text(Oid relid, const List *key)
-{
-	StringInfoData text;
-	ListCell   *lc;
-
-	initStringInfo(&text);
-	foreach(lc, key)
-		appendStringInfo(&text, "%s%s", lc == list_head(key) ? "" : ", ",
-						 quote_identifier(get_attname(relid, lfirst_int(lc),
-													  false)));
-	return text.data;
-}
-
 /* One column was named for a key of two, or the like. */
 static void
-raise_columns(Oid relid, const List *names, Oid through, const List *key,
-			  const char *path)
+raise_columns(Oid relid, const List *names, Oid through, const char *path)
 {
 	const char *better = dp_protect_suggest_path(relid, through);
-	const char *columns = key_text(through, key);
+	const char *columns = dp_protect_key_text(through);
 	dp_relation_row row = {0};
 
 	(void) dp_catalog_find_relation(through, &row);
@@ -280,8 +265,7 @@ pair_columns(Oid relid, char *name, Oid through, AttrNumber key,
 								 get_rel_name(through)),
 						psprintf("Name columns of these types, in the order "
 								 "of the primary key: (%s).",
-								 key_text(through,
-										  dp_protect_primary_key(through))));
+								 dp_protect_key_text(through)));
 	namestrcpy(&column->from, name);
 	column->from_attnum = attnum;
 	namestrcpy(&column->key, get_attname(through, key, false));
@@ -307,7 +291,7 @@ read_key(Oid relid, const List *names, Oid through, const char *path,
 						"Give it one: that proves that a path leads to one "
 						"row.");
 	if (list_length(key) != list_length(names))
-		raise_columns(relid, names, through, key, path);
+		raise_columns(relid, names, through, path);
 	forboth(lc, names, lc2, key)
 		unit->unit_more = lappend(unit->unit_more,
 								  pair_columns(relid, lfirst(lc), through,
@@ -324,7 +308,7 @@ read_key(Oid relid, const List *names, Oid through, const char *path,
 								 "\"%s\", which refers by them to other "
 								 "columns of the primary key (%s) than the "
 								 "path does.", constraint,
-								 key_text(through, key)),
+								 dp_protect_key_text(through)),
 						psprintf("Write it as %s.",
 								 quote_literal_cstr(dp_protect_suggest_path
 													(relid, through))));

@@ -65,21 +65,6 @@ find_through(const char *name)
 		get_relname_relid(strVal(llast(names)), namespace) : InvalidOid;
 }
 
-/* The columns of a relation's primary key; "": it has none. */
-static const char *
-key_text(Oid relid)
-{
-	StringInfoData text;
-	ListCell   *lc;
-
-	initStringInfo(&text);
-	foreach(lc, dp_protect_primary_key(relid))
-		appendStringInfo(&text, "%s%s", text.len > 0 ? ", " : "",
-						 quote_identifier(get_attname(relid, lfirst_int(lc),
-													  false)));
-	return text.data;
-}
-
 static bool
 check_lacking(const dp_name_row *name, const dp_heritage *kept, bool raise)
 {
@@ -107,7 +92,7 @@ check_heritage(const dp_name_row *name, Oid relid, bool raise)
 		return true;
 	key = find_through(kept->through);
 	if (!OidIsValid(key) || !dp_catalog_find_relation(key, &through) ||
-		strcmp(key_text(key), kept->key) != 0)
+		strcmp(dp_protect_key_text(key), kept->key) != 0)
 		return forbid(name, raise,
 					  psprintf("Its unit is behind the primary key (%s) of "
 							   "relation %s, which is not protected, or has "

@@ -53,6 +53,7 @@ extern bool dp_protect_left_dataset(Oid relid);
 extern List *dp_protect_constraint_columns(HeapTuple constraint,
 										   AttrNumber which);
 extern List *dp_protect_primary_key(Oid relid);
+extern char *dp_protect_key_text(Oid relid);
 extern bool dp_protect_same_columns(const List *a, const List *b);
 extern List *dp_protect_unit_columns(const dp_relation_row *row);
 extern char *dp_protect_columns_text(const dp_relation_row *row);

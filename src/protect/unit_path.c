@@ -229,6 +229,24 @@ dp_protect_primary_key(Oid relid)
 }
 
 /*
+ * dp_protect_key_text
+ *	  The same as SQL has them, "column, column"; "": there is none.
+ */
+char *
+dp_protect_key_text(Oid relid)
+{
+	StringInfoData text;
+	ListCell   *lc;
+
+	initStringInfo(&text);
+	foreach(lc, dp_protect_primary_key(relid))
+		appendStringInfo(&text, "%s%s", text.len > 0 ? ", " : "",
+						 quote_identifier(get_attname(relid, lfirst_int(lc),
+													  false)));
+	return text.data;
+}
+
+/*
  * dp_protect_same_columns
  *	  Are two lists of different numbers the same, in whatever order?
  */
