@@ -23,8 +23,7 @@
 #define ERROR_BETA 0.05
 
 /*
- * A bound as it counts, in the type of the column: from the grid, or as given
- * where there is none.
+ * A bound in the column's type: from the grid, or as given if there is none.
  */
 static char *
 bound_text(const dp_measure *measure, const dp_grid *grid, int64 granules,
@@ -47,7 +46,7 @@ bound_text(const dp_measure *measure, const dp_grid *grid, int64 granules,
 								 TimestampGetDatum(moment));
 }
 
-/* The parameter of one letter, as it counts. */
+/* The value in force of the parameter with this letter. */
 static char *
 parameter_text(const dp_measure *measure, char letter)
 {
@@ -112,8 +111,8 @@ value_name(const dp_measure *measure)
 }
 
 /*
- * Numbers of granules in the units of the column; of pairs, whose sums have
- * several, in rows.
+ * A number of granules in the units of the column; for pairs, whose sums have
+ * several units, in rows.
  */
 static char *
 in_units(const dp_measure *measure, double granules)
@@ -149,7 +148,9 @@ describe_selection(const dp_measure *measure, dp_description *d)
 						 log(ERROR_BETA)));
 }
 
-/* The decision which undeclared keys are told; numbers are of units. */
+/*
+ * The decision which undeclared keys are released; its numbers are of units.
+ */
 static dp_description
 describe_decision(const dp_release_spec *spec)
 {
@@ -164,15 +165,15 @@ describe_decision(const dp_release_spec *spec)
 	d.rho = psprintf("%.6g", dp_acct_fixed_approx(decision->charge.rho));
 	d.sensitivity = psprintf(UINT64_FORMAT, decision->changes);
 	d.scale = psprintf("%.6g", dp_mech_scale_approx(&decision->law.scale));
-	d.error = psprintf("told from " UINT64_FORMAT " units",
+	d.error = psprintf("released from " UINT64_FORMAT " units",
 					   dp_mech_key_units(&decision->law, 1 - ERROR_BETA));
 	return d;
 }
 
 /*
  * dp_run_describe
- *	  Texts about one released value, in the current context; after the
- *	  measures' comes the decision about undeclared keys.
+ *	  The n-th released value as texts, in the current context; after the
+ *	  measurements comes the decision about undeclared keys.
  */
 dp_description
 dp_run_describe(const dp_release_spec *spec, int n)

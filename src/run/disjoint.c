@@ -1,19 +1,19 @@
 /*
  * disjoint.c
- *	  Values of one release that no row is in together: parallel composition.
+ *	  Values of one release that share no row: parallel composition.
  *
- * Where each unit has one row, a value with a FILTER is about the units whose
- * row passes it, and about no others.  So of values whose filters exclude each
- * other a unit pays for those of one filter only, and together they cost what
- * the costliest costs; where neighbours replace a unit, which may leave one
- * filter and enter another, what the two costliest cost (doc/theory.md T122).
+ * Where each unit has one row, a value with a FILTER depends only on units
+ * whose row passes it.  So if filters exclude each other, a unit is in the
+ * values of one filter only, and together they cost what the costliest costs;
+ * if neighbours replace a unit, which may leave one filter and enter another,
+ * what the two costliest cost (doc/theory.md T122).
  *
- * Values with the same FILTER are a *set*, and pay the sum.  Sets that exclude
- * each other, each of them all others, are a *family*; families pay the sum.
- * That two filters exclude each other is proved by PostgreSQL's own prover
+ * Values with the same FILTER are a *set*, and pay the sum.  Sets that are
+ * pairwise exclusive are a *family*; families pay the sum.  That two filters
+ * exclude each other is proved by PostgreSQL's own prover
  * (optimizer/util/predtest.c) on the verified conditions, one column at a
  * time: the same column, operators of one family, values that are constants.
- * What is not proved is not disjoint.
+ * Filters count as disjoint only if this is proved.
  */
 #include "postgres.h"
 
@@ -27,10 +27,10 @@
 #include "run.h"
 
 /*
- * More filters than that are not compared, but each is by itself; nor are
- * conditions with more nodes and elements of arrays, or when all pairs of such
- * are more.  The prover compares most of them with each other, and cannot be
- * interrupted.
+ * Limits, since the prover compares most conditions pairwise and cannot be
+ * interrupted.  Beyond them a filter is a family of its own: with more
+ * filters, for a condition with more nodes and array elements, and once the
+ * work of all pairs is used up.
  */
 #define SETS_MOST 64
 #define CONDITION_MOST 300
@@ -43,7 +43,7 @@ typedef struct value_set
 	List	   *values;			/* int: numbers of measurements */
 } value_set;
 
-/* What a filter demands of one column, as a list of conjuncts. */
+/* A filter's condition on one column, as a list of conjuncts. */
 typedef struct condition
 {
 	Var		   *column;
@@ -54,9 +54,10 @@ typedef struct condition
 /* ---- conditions on one column ---- */
 
 /*
- * A comparison is NULL where one of its values is too long, though none is
- * NULL, and another one of the same value is not (rules/expression_long.c).
- * AND, OR and NOT make nothing true of that; these tests do, but of a column.
+ * An overlong value makes a comparison NULL although no argument is NULL, and
+ * another comparison of the same value need not be (rules/expression_long.c).
+ * AND, OR and NOT make nothing true of that NULL; these tests do, except of a
+ * column.
  */
 static bool
 is_true_of_null(Node *node)
@@ -69,7 +70,10 @@ is_true_of_null(Node *node)
 		 test->booltesttype == IS_UNKNOWN);
 }
 
-/* Anything whose value is not in the query's text, or not told apart fully? */
+/*
+ * Does it contain anything whose value is not in the query's text, or that the
+ * prover may not tell apart?
+ */
 static bool
 is_unfit(Node *node, void *context)
 {
@@ -86,7 +90,7 @@ is_unfit(Node *node, void *context)
 	return expression_tree_walker(node, is_unfit, context);
 }
 
-/* What the prover looks at: nodes, and elements of arrays. */
+/* Counts what the prover looks at: nodes, and elements of arrays. */
 static bool
 count_looks(Node *node, void *context)
 {
@@ -106,7 +110,7 @@ count_looks(Node *node, void *context)
 	return expression_tree_walker(node, count_looks, context);
 }
 
-/* The only column of a condition; NULL when there is none or more. */
+/* The only column of a condition; NULL if it has none or several. */
 static Var *
 only_column(Node *conjunct)
 {
@@ -158,7 +162,7 @@ conditions_of(Expr *filter)
 	return conditions;
 }
 
-/* Is it proved that no row passes both? */
+/* Is it proved that no row passes both filters? */
 static bool
 exclude_each_other(const value_set *a, const value_set *b, int64 *work)
 {
@@ -188,7 +192,7 @@ exclude_each_other(const value_set *a, const value_set *b, int64 *work)
 
 /* ---- sets and families ---- */
 
-/* The sets of a release's values, in the order of their first ones. */
+/* The sets of a release's values, in order of their first values. */
 static List *
 make_sets(const dp_release_spec *spec)
 {
@@ -219,7 +223,7 @@ make_sets(const dp_release_spec *spec)
 	return sets;
 }
 
-/* May the set join the family? */
+/* Is the set exclusive with all sets of the family? */
 static bool
 excludes_all(const value_set *set, const List *family, int64 *work)
 {
@@ -231,7 +235,7 @@ excludes_all(const value_set *set, const List *family, int64 *work)
 	return true;
 }
 
-/* A set goes to the first family that it may join. */
+/* Put each set into the first family that it may join. */
 static List *
 make_families(const List *sets)
 {
@@ -260,10 +264,12 @@ make_families(const List *sets)
 
 /*
  * dp_run_find_disjoint
- *	  spec->families: a list for each family, of a list for each of its sets,
- *	  of the numbers of its measurements.  Only the query's text is looked at.
+ *	  Set spec->families: for each family a list with, for each of its sets,
+ *	  the list of numbers of its measurements.  Depends on the query's text
+ *	  only.
  *
- * Where units may have many rows, or nobody knows, each value is by itself.
+ * If units may have many rows, or this is unknown, each value is a family of
+ * its own.
  */
 void
 dp_run_find_disjoint(dp_release_spec *spec)
@@ -315,8 +321,8 @@ add_charge(dp_charge *sum, const dp_charge *charge)
 
 /*
  * dp_run_add_values
- *	  Add to a charge what the values of a release cost together, of which
- *	  charges[i] is that of measurement i by itself.
+ *	  Add to a charge what the values of a release cost together, where
+ *	  charges[i] is the charge of measurement i alone.
  *
  * Source: doc/theory.md T122.
  */
@@ -351,8 +357,8 @@ dp_run_add_values(const dp_release_spec *spec, const dp_charge *charges,
 
 /*
  * dp_run_disjoint_text
- *	  The families of more than one set, for people, by the places of their
- *	  values in the query: "1 | 2, 3"; NULL when there is none.
+ *	  The families with more than one set, for EXPLAIN, by positions of their
+ *	  values in the query: "1 | 2, 3"; NULL if there is none.
  */
 char *
 dp_run_disjoint_text(const dp_release_spec *spec)

@@ -1,11 +1,11 @@
 /*
  * dp_run.h
- *	  Public interface of the run folder: the planner hook and the node that
- *	  charges, has rows read and noise added; and the steps that readings take
- *	  too.
+ *	  Public interface of the run room: the planner hook and the node that
+ *	  charges, has rows read and noise added; and the steps that readings
+ *	  share.
  *
- * Functions begin with dp_run_, dp_inner_ (the inner query) or dp_public_
- * (its plan from public facts).  Include postgres.h first.
+ * Functions begin with dp_run_, dp_inner_ (the inner query) or dp_public_ (its
+ * plan from public facts).  Include postgres.h first.
  */
 #ifndef DP_RUN_H
 #define DP_RUN_H
@@ -22,58 +22,62 @@
 extern void dp_run_init(void);	/* from _PG_init, preloading only */
 
 /*
- * All that is public about the relation of an inner query, which is what its
- * plan is made from.
+ * All public facts about the relation of an inner query; its plan is made from
+ * these.
  */
 typedef struct dp_public_facts
 {
 	Oid			relid;			/* the protected relation */
 	int64		rows;			/* its size class, or 0 */
-	AttrNumber	part_attnum;	/* column of the part that may be read by an
-								 * index */
-	const Const *part_value;	/* NULL: no part may */
-	long		groups;			/* at most, and one for rows in none */
+	AttrNumber	part_attnum;	/* column of the part that an index may read */
+	const Const *part_value;	/* NULL: no index may be read */
+	long		groups;			/* at most, including one for rows in no
+								 * group */
 	bool		toast_needed;	/* workers would fetch out-of-line values */
 
-	int			private_names;	/* rows with a number up to this are private */
-	bool		shares_rows;	/* workers may have a copy of the others */
-	Size		widest;			/* bytes of one of the others, at most */
+	int			private_names;	/* named rows with numbers up to this are
+								 * private */
+	bool		shares_rows;	/* workers may have a copy of the public
+								 * ones */
+	Size		widest;			/* most bytes of one of the public ones */
 
-	/* Noted while planning */
+	/* Set while planning. */
 	bool		copied;			/* workers will have that copy */
-	bool		toast_met;		/* and some relation has any */
+	bool		toast_met;		/* and a relation has out-of-line values */
 	bool		workers_told;	/* by a storage parameter, or enough pages */
 	bool		pages_counted;
-	int			children;		/* with the relation itself; or 0 */
+	int			children;		/* including the relation itself; or 0 */
 	double		width;			/* of a stored row in bytes; or 0 */
-	Oid			index;			/* that may be read, or none */
+	Oid			index;			/* the one that may be read, or InvalidOid */
 } dp_public_facts;
 
-/* What parallel workers of an inner query hand over, if it may have any. */
+/* What parallel workers of an inner query hand over, if it has any. */
 typedef enum dp_workers
 {
 	DP_WORKERS_NONE,
 	DP_WORKERS_STATES,			/* a row or a few: states of groups */
-	DP_WORKERS_ROWS				/* what they read, in packs (reader/pack.c) */
+	DP_WORKERS_ROWS				/* the rows they read, in packs
+								 * (reader/pack.c) */
 } dp_workers;
 
-/* inner_plan.c: one inner query; the caller fills the first six. */
+/* One inner query (inner_plan.c); the caller sets the first six fields. */
 typedef struct dp_inner
 {
 	ParamListInfo params;
 	QueryEnvironment *environment;
-	MemoryContext context;		/* that an error's text is made in */
-	bool		named;			/* relation by name: see run_subquery */
-	bool		local;			/* the asker may read the rows anyway */
-	bool		unknown;		/* EXPLAIN: values of subqueries, and with
-								 * GENERIC_PLAN of parameters */
-	dp_public_facts facts;		/* relid and rows: make_ready; of joined rows:
-								 * dp_run_add_joined_facts */
+	MemoryContext context;		/* for the text of an error */
+	bool		named;			/* an argument names the relation: see
+								 * run_subquery */
+	bool		local;			/* the asking role may read the rows anyway */
+	bool		unknown;		/* EXPLAIN: values of subqueries are, and with
+								 * GENERIC_PLAN those of parameters */
+	dp_public_facts facts;		/* relid and rows: make_ready; about joined
+								 * rows: dp_run_add_joined_facts */
 	List	   *relations;		/* OIDs of all that it opens: make_ready and
 								 * dp_run_plan_inner */
 	dp_reader_needs needs;		/* dp_run_plan_inner */
 	Size		memory;			/* of one row's expressions: likewise */
-	Size		row;			/* bytes of one that it gives, at most:
+	Size		row;			/* most bytes of a row that it returns:
 								 * likewise */
 } dp_inner;
 
@@ -95,7 +99,7 @@ extern List *dp_run_take_rights(const dp_block *block, Oid relid,
 
 /* ---- prepare.c ---- */
 
-/* How many rows of a unit in one group, and in how many groups, count. */
+/* How many rows of a unit in one group count, and in how many groups. */
 typedef struct dp_unit_bounds
 {
 	int64		rows;
@@ -104,8 +108,10 @@ typedef struct dp_unit_bounds
 
 extern dp_unit_bounds dp_run_unit_bounds(const dp_block *block);
 
-/* The text of a query over a relation that an argument names; by its address
- * the release knows it. */
+/*
+ * The text of a query over a relation that an argument names; the release
+ * recognizes it by its address.
+ */
 extern const char dp_run_named_text[];
 
 /* ---- what a block joins, and brings together by units ---- */
@@ -113,11 +119,11 @@ extern const char dp_run_named_text[];
 /* joined_rows.c */
 typedef struct dp_joined_rows dp_joined_rows;
 
-/* What is known of them before private rows are read. */
+/* What is known of joined rows before private rows are read. */
 typedef struct dp_joined_sizes
 {
-	int64		fanout;			/* rows that are joined with a private one, at
-								 * most: fanout.c */
+	int64		fanout;			/* most rows joined with a private one:
+								 * fanout.c */
 	int64		matched;		/* the same, without the choice of none */
 	Size		widest;			/* bytes of a row */
 } dp_joined_sizes;

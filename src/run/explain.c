@@ -1,6 +1,6 @@
 /*
  * explain.c
- *	  EXPLAIN: what a release would give and cost, before anything is spent.
+ *	  EXPLAIN: what a release would return and cost, before anything is spent.
  *
  * Everything shown is public: it follows from the query's text, the catalog
  * and the asking role's own budget, never from rows.  Floating point is used
@@ -17,7 +17,9 @@
 
 #include "run.h"
 
-/* An exact epsilon for the eye; a share of a divided one has all digits. */
+/*
+ * An exact epsilon in short form; a share of a divided one keeps all digits.
+ */
 static char *
 epsilon_text(const char *exact)
 {
@@ -75,7 +77,7 @@ remaining_text(dp_fixed limit, dp_fixed spent, dp_fixed charge)
 
 /*
  * What remains of the limit after the charge: the largest epsilon of one more
- * query, or rho where the query has no pure epsilon.
+ * query, or rho if the query has no pure epsilon.
  */
 static char *
 remainder_text(const dp_limit *limit, const dp_spent *spent,
@@ -96,7 +98,7 @@ remainder_text(const dp_limit *limit, const dp_spent *spent,
 										   DP_ROUND_DOWN));
 }
 
-/* How often a query of this price is admitted after a charge. */
+/* How often a query of this price would still be admitted after a charge. */
 static int64
 calls_after(const dp_limit *limit, const dp_spent *spent,
 			const dp_charge *charge, const dp_charge *price)
@@ -108,7 +110,7 @@ calls_after(const dp_limit *limit, const dp_spent *spent,
 	return dp_acct_limit_calls(limit, &after, price);
 }
 
-/* What remains of that which does not suffice for the charge. */
+/* What remains where it does not suffice for the charge. */
 static char *
 lacking_text(const dp_limit *limit, const dp_spent *spent,
 			 const dp_charge *charge, bool pure)
@@ -138,7 +140,7 @@ batch_text(const dp_ledger_preview *preview)
 					preview->batch_queries);
 }
 
-/* What remains of the budget: after this charge, or now that it was made. */
+/* What remains of the budget: after this charge, or if `charged`, now. */
 static char *
 budget_text(const dp_release_spec *spec, dp_ledger_standing *standing,
 			bool charged)
@@ -196,10 +198,11 @@ budget_text(const dp_release_spec *spec, dp_ledger_standing *standing,
 }
 
 /*
- * The plan of a query that runs, and is charged, before the release; its own
- * releases are described in it.  It is not executed here, but with ANALYZE
- * PostgreSQL reads counters of some nodes without asking whether there are any
- * (of index-only scans, say).  Returns how many rows it may give, by estimate.
+ * The plan of a query that runs before the release and is charged separately;
+ * releases in it are described there.  It is not executed, except with
+ * ANALYZE: PostgreSQL reads counters of some nodes (index-only scans, for one)
+ * without checking that there are any.  Returns the estimated number of its
+ * rows.
  */
 static double
 explain_before(const dp_block *block, Query *subquery, const char *label,
@@ -240,9 +243,9 @@ explain_before(const dp_block *block, Query *subquery, const char *label,
 }
 
 /*
- * How many rows of a public source a private row is joined with, by the
- * planner's estimate: as many of all its rows as one value has of the columns
- * that are equal to something known (fanout.c counts them when it runs).
+ * The planner's estimate of how many rows of a public source a private row is
+ * joined with: all rows, divided by the number of distinct values of the
+ * columns that are equated (fanout.c counts them when the query runs).
  */
 static double
 estimate_fanout(const dp_block *block, const dp_joined *source, double rows,
@@ -260,7 +263,7 @@ estimate_fanout(const dp_block *block, const dp_joined *source, double rows,
 	return Max(1, rows / clamp_row_est(plan->planTree->plan_rows));
 }
 
-/* What is read before the release, each with its plan. */
+/* The queries that run before the release, each with its plan. */
 static void
 explain_all_before(const dp_block *block, EState *estate, ExplainState *es)
 {
@@ -291,7 +294,7 @@ explain_all_before(const dp_block *block, EState *estate, ExplainState *es)
 									 fanout), es);
 }
 
-/* How much of a unit with many rows counts. */
+/* The bound on the contribution of a unit with many rows. */
 static char *
 bound_text(const dp_release_spec *spec)
 {
@@ -304,7 +307,7 @@ bound_text(const dp_release_spec *spec)
 	return psprintf("%s in each of at most " INT64_FORMAT " group%s%s", rows,
 					spec->max_keys, spec->max_keys == 1 ? "" : "s",
 					spec->undeclared && spec->max_keys > 1 ?
-					", and no more than are told" : "");
+					", and no more than are released" : "");
 }
 
 /* The protected relations that are read, each once. */
@@ -329,18 +332,18 @@ relations_text(const dp_block *block)
 	return text.data;
 }
 
-/* From how many units on an undeclared key is likely to be told. */
+/* From how many units on an undeclared key is likely to be released. */
 static char *
 decision_text(const dp_key_law *law)
 {
-	return psprintf("told with probability 5%% from " UINT64_FORMAT
+	return psprintf("released with probability 5%% from " UINT64_FORMAT
 					" units, 50%% from " UINT64_FORMAT ", 95%% from "
 					UINT64_FORMAT ", certainly from " UINT64_FORMAT,
 					dp_mech_key_units(law, 0.05), dp_mech_key_units(law, 0.5),
 					dp_mech_key_units(law, 0.95), 2 * law->threshold + 1);
 }
 
-/* How old the stored answer is that is given. */
+/* The age of the stored answer that is returned. */
 static char *
 answer_text(TimestampTz stored_at)
 {
@@ -363,8 +366,8 @@ answer_text(TimestampTz stored_at)
 
 /*
  * dp_run_explain
- *	  Add a release to EXPLAIN's output; stored_at 0: it is not answered from
- *	  a stored one, as far as is known.  Charges nothing, reads no row.
+ *	  Add a release to EXPLAIN's output; stored_at 0: no stored answer is
+ *	  known.  Charges nothing and reads no row.
  */
 void
 dp_run_explain(const dp_release_spec *spec, bool charged,
@@ -385,7 +388,7 @@ dp_run_explain(const dp_release_spec *spec, bool charged,
 	}
 	ExplainCloseGroup("Released Values", "Released Values", false, es);
 	ExplainPropertyText("Public Groups", spec->undeclared ?
-						psprintf(INT64_FORMAT " for each %s that is told",
+						psprintf(INT64_FORMAT " for each %s that is released",
 								 spec->groups, large != NULL ? "key" :
 								 "undeclared key") :
 						psprintf(INT64_FORMAT, spec->groups), es);
@@ -428,7 +431,7 @@ dp_run_explain(const dp_release_spec *spec, bool charged,
 									 get_attname(spec->block->relid,
 												 spec->block->part_attnum,
 												 false)), es);
-	/* auto_explain asks when the query is over and no snapshot is left. */
+	/* auto_explain may call this after the query, without a snapshot */
 	if (!ActiveSnapshotSet())
 		return;
 	dp_ledger_read_standing(spec->block->dataset, &standing);

@@ -1,14 +1,14 @@
 /*
  * fanout.c
- *	  How many rows a private row makes at most when it is joined.
+ *	  How many joined rows one private row makes at most.
  *
- * Of each public source as many rows at most as share the values of those
- * columns that the query says are equal to something known (block/join_keys.c;
- * doc/theory.md T97), all multiplied.  So a lookup by a unique column makes
- * one row of one, and that is known without a look at private rows, since the
- * public ones are counted.  Where an outer join may leave rows out, whatever
- * else is chosen, there is one possibility more.  Rows that are only asked for
- * make none.
+ * Each public source contributes the largest number of its rows that agree in
+ * the columns that the query equates with something known (block/join_keys.c;
+ * doc/theory.md T97); these are multiplied.  So a lookup by a unique column
+ * makes one row, which is known without looking at private rows, since public
+ * rows are counted.  An outer join that may leave out rows, whatever the
+ * choice of the others, adds one possibility.  Rows under EXISTS or NOT EXISTS
+ * add none.
  */
 #include "postgres.h"
 
@@ -20,7 +20,7 @@
 
 #include "run.h"
 
-#define MOST PG_INT32_MAX		/* more is as good as without bound */
+#define MOST PG_INT32_MAX		/* more counts as unbounded */
 
 /*
  * dp_run_fanout_begin
@@ -50,8 +50,8 @@ hash_value(const Var *column, Datum value)
 
 /*
  * dp_run_fanout_add
- *	  A row of the source.  One with a NULL where it must equal something is
- *	  joined with nothing.
+ *	  Add a row of the source.  One with a NULL in an equated column is joined
+ *	  with nothing.
  */
 void
 dp_run_fanout_add(dp_fanout_tally *tally, const Datum *values,
@@ -88,8 +88,8 @@ dp_run_fanout_add(dp_fanout_tally *tally, const Datum *values,
 
 /*
  * dp_run_fanout_end
- *	  How many rows match at most, or 1, and none as one choice more; frees the
- *	  hashes.  tally->most is the same without that choice.
+ *	  The largest number of matching rows, at least 1, plus one if none is a
+ *	  choice; frees the hashes. tally->most is the number without that choice.
  */
 int64
 dp_run_fanout_end(dp_fanout_tally *tally)
@@ -110,7 +110,7 @@ dp_run_fanout_end(dp_fanout_tally *tally)
 	return tally->most + (tally->source->absent && !tally->source->asked);
 }
 
-/* dp_run_fanout_multiply: the product, or MOST. */
+/* dp_run_fanout_multiply: the product, at most MOST. */
 int64
 dp_run_fanout_multiply(int64 a, int64 b)
 {
@@ -119,8 +119,8 @@ dp_run_fanout_multiply(int64 a, int64 b)
 
 /*
  * dp_run_check_fanout
- *	  54000 where so many joined rows, each of so many bytes, of a unit with
- *	  one row of each relation are more than is kept of one unit.
+ *	  54000 if `fanout` joined rows of `record` bytes each, of a unit with one
+ *	  row of each relation, exceed what is kept of one unit.
  */
 void
 dp_run_check_fanout(int64 fanout, Size record)
@@ -151,8 +151,8 @@ dp_run_check_fanout(int64 fanout, Size record)
 
 /*
  * dp_run_check_once
- *	  54000 where each row is a unit, of which no two joined rows may be made,
- *	  and one may be made into several.
+ *	  54000 if each row is a unit, so that it must make at most one joined row,
+ *	  but may make several.
  */
 void
 dp_run_check_once(const dp_block *block, int64 fanout)
@@ -214,13 +214,13 @@ tell_rows_lost(int64 rows, int64 kept, bool grouped)
 					grouped ? " in each group" : ""),
 			 grouped ? errdetail("Which of them count is drawn at random.") :
 			 errdetail("What a unit has beyond that counts nowhere."),
-			 errhint("SET dp_pg.max_rows = " INT64_FORMAT " lets all that are "
-					 "made of one row count, with more noise; or join with "
-					 "rows that are unique by what they are joined by.",
+			 errhint("SET dp_pg.max_rows = " INT64_FORMAT " lets all that "
+					 "one row makes count, with more noise; or join with "
+					 "rows that are unique in the join columns.",
 					 rows)));
 }
 
-/* In how many groups so many joined rows of one row can be. */
+/* How many groups the joined rows of one private row can be in. */
 static int64
 spread_groups(const dp_release_spec *spec, int64 matched)
 {
@@ -237,11 +237,11 @@ spread_groups(const dp_release_spec *spec, int64 matched)
 
 /*
  * dp_run_tell_lost
- *	  A NOTICE, once in a connection for either bound, where a private row may
- *	  be joined with so many public ones that those alone are more than count
- *	  of a unit.  `matched`: how many are joined with one at most.
+ *	  Raise a NOTICE, once in a connection for each bound, if one private row
+ *	  may be joined with more public rows than count of a unit.  `matched`: the
+ *	  most rows it is joined with, at least 1.
  *
- * Of groups of rows, and of parts of UNION ALL, nobody knows.  What is told
+ * Levels that group and arms of UNION ALL are not considered.  The text
  * follows from public rows, the query, settings and declarations.
  */
 void
@@ -262,7 +262,7 @@ dp_run_tell_lost(const dp_release_spec *spec, int64 matched)
 
 /*
  * dp_run_tell_rows_lost
- *	  The same of rows where there are no groups: of a unit `kept` count.
+ *	  The same for rows without groups: `kept` rows of a unit count.
  */
 void
 dp_run_tell_rows_lost(const dp_block *block, int64 matched, int64 kept)
@@ -271,15 +271,15 @@ dp_run_tell_rows_lost(const dp_block *block, int64 matched, int64 kept)
 		tell_rows_lost(matched, kept, false);
 }
 
-/* As many rows of a unit are expected in levels that group them. */
+/* Expected rows of a unit in levels that group them. */
 #define ROWS_EXPECTED 100
 
 /*
  * dp_run_tell_room
- *	  A NOTICE, once in a connection and then for DEBUG1, where memory has room
- *	  for fewer rows of a unit than may count, or than are expected of `levels`
- *	  that group them: each of so many bytes at all levels, and made into so
- *	  many by public rows.
+ *	  Raise a NOTICE, once in a connection and then at DEBUG1, if memory has
+ *	  room for fewer rows of a unit than may count, or than are expected in
+ *	  `levels` that group them. record: bytes of a row at all levels; fanout:
+ *	  rows made of it by joining public ones.
  */
 void
 dp_run_tell_room(int64 fanout, Size record, int64 counted, bool levels)

@@ -3,14 +3,14 @@
  *	  Units that are behind keys, found where private rows are read.
  *
  * A row of lineitem has the customer of its order.  So rows of lineitem, and
- * of each order its key and its customer, are brought together by the order
- * (bound/gather.c), which needs no more memory however many there are, and
- * leave with their unit; orders whose customer is behind another key wait for
- * it likewise.  Steps are taken from the last one, which has units, to the
- * first.  A row that meets no key has no unit, and is dropped.
+ * the key and customer of each order, are gathered by order (bound/gather.c),
+ * in bounded memory, and leave with their unit.  Orders whose customer is
+ * behind another key first wait for it likewise: steps are taken from the last
+ * one, which has units, to the first.  A row that matches no key has no unit
+ * and is dropped.
  *
- * Where a key has several columns, what is compared is the bytes of all of
- * them, each with their number; a row with a NULL among them refers to none.
+ * If a key has several columns, the bytes of all of them are compared, each
+ * preceded by their number; a row with a NULL among them refers to no key.
  */
 #include "postgres.h"
 
@@ -36,25 +36,25 @@ typedef struct follow_key
 {
 	int			n;
 	AttrNumber *columns;
-	dp_gather_unit *each;		/* how a column is read */
-	dp_gather_unit how;			/* and what is made of all of them */
-	bytea	   *made;			/* if these are several, or NULL */
+	dp_gather_unit *each;		/* how each column is read */
+	dp_gather_unit how;			/* how all of them together are read */
+	bytea	   *made;			/* the bytes of several columns, or NULL */
 } follow_key;
 
-/* What a scan reads: keys of a step, or the rows whose unit is sought. */
+/* What a scan reads: keys of a step, or rows whose unit is looked for. */
 typedef struct follow_scan
 {
 	DestReceiver receiver;		/* first */
 	dp_followed *all;
 	int			step;			/* -1: the rows */
-	TupleTableSlot *slot;		/* of what it reads */
+	TupleTableSlot *slot;		/* for the rows it reads */
 } follow_scan;
 
 typedef struct follow_step
 {
 	dp_gather  *gather;
 	follow_key	key;
-	follow_key	from;			/* in the rows that refer to it */
+	follow_key	from;			/* in the rows that refer to the key */
 	follow_scan scan;
 	TupleTableSlot *units;		/* of KEYS */
 } follow_step;
@@ -64,18 +64,18 @@ struct dp_followed
 	int			n;
 	follow_step *steps;
 	follow_scan rows;
-	AttrNumber	unit;			/* column of the rows where it is put */
-	int			at;				/* the step that is taken */
-	bool		found;			/* the key's unit is at hand */
+	AttrNumber	unit;			/* column of the rows that receives it */
+	int			at;				/* the current step */
+	bool		found;			/* the current key's unit is known */
 	Datum		value;
-	int16		length;			/* of its type */
+	int16		length;			/* of the unit's type */
 	bool		by_value;
-	MemoryContext row;			/* what one row needs */
+	MemoryContext row;			/* reset for each row */
 	dp_follow_sink sink;
 	void	   *sink_context;
 };
 
-/* How what is made of several columns is read. */
+/* How the bytes of several columns are read. */
 static const dp_gather_unit bytes_of_several = {DP_READ_TEXT, true};
 
 static dp_gather_unit
@@ -98,7 +98,7 @@ init_key(follow_key *key, int n)
 		key->made = palloc(VARHDRSZ + DP_BOUND_UNIT_BYTES);
 }
 
-/* Columns of rows from number `first` on. */
+/* Use n columns of a row from number `first` on. */
 static void
 init_key_from(follow_key *key, TupleDesc desc, int first, int n)
 {
@@ -113,7 +113,7 @@ init_key_from(follow_key *key, TupleDesc desc, int first, int n)
 	key->how = n == 1 ? key->each[0] : bytes_of_several;
 }
 
-/* Columns of rows with these numbers. */
+/* Use the columns of a row with these numbers. */
 static void
 init_key_of(follow_key *key, TupleDesc desc, const List *columns)
 {
@@ -130,7 +130,7 @@ init_key_of(follow_key *key, TupleDesc desc, const List *columns)
 	key->how = key->n == 1 ? key->each[0] : bytes_of_several;
 }
 
-/* More bytes of a key; false: it is longer than any that counts. */
+/* Append bytes of a key; false if it is longer than any that counts. */
 static bool
 append(follow_key *key, Size *length, const void *bytes, Size n)
 {
@@ -141,7 +141,10 @@ append(follow_key *key, Size *length, const void *bytes, Size n)
 	return true;
 }
 
-/* One of several columns: how many bytes, and they, by which it is equal. */
+/*
+ * Append one of several columns: the number of bytes that decide its equality,
+ * and these.
+ */
 static bool
 append_column(follow_key *key, const dp_gather_unit *how, Datum value,
 			  Size *length)
@@ -169,7 +172,7 @@ append_column(follow_key *key, const dp_gather_unit *how, Datum value,
 	return fits;
 }
 
-/* The key of a row, until the next is read; false: it has none. */
+/* Get the key of a row, valid until the next call; false if it has none. */
 static bool
 read_key(follow_key *key, TupleTableSlot *slot, Datum *value)
 {
@@ -211,7 +214,7 @@ add_row(follow_step *step, int source, follow_key *key, TupleTableSlot *slot)
 		pfree(tuple);
 }
 
-/* A row waits for the unit of the key that it refers to. */
+/* Let a row wait for the unit of the key that it refers to. */
 static void
 wait_for(follow_step *step, TupleTableSlot *slot)
 {
@@ -250,7 +253,10 @@ init_scan(follow_scan *scan, dp_followed *all, int step, const List *targets)
 										  &TTSOpsMinimalTuple);
 }
 
-/* dp_run_follow_scan: where the rows are put, or with n > 0 the n-th keys. */
+/*
+ * dp_run_follow_scan: the receiver of the rows, or with n > 0 of the n-th
+ * keys.
+ */
 DestReceiver *
 dp_run_follow_scan(dp_followed *all, int n)
 {
@@ -286,7 +292,7 @@ note_unit(dp_followed *all, MinimalTuple tuple)
 	ExecClearTuple(slot);
 }
 
-/* One of the rows, with its unit. */
+/* Give out one of the rows, with its unit. */
 static void
 give_row(dp_followed *all, MinimalTuple tuple)
 {
@@ -302,7 +308,10 @@ give_row(dp_followed *all, MinimalTuple tuple)
 	ExecClearTuple(slot);
 }
 
-/* A key of the step before, with the unit in place of what it waited for. */
+/*
+ * Pass a key to the step before, with its unit in place of the key that it
+ * waited for.
+ */
 static void
 give_key(dp_followed *all, MinimalTuple tuple)
 {
@@ -341,7 +350,7 @@ give_unit(dp_followed *all, MinimalTuple tuple)
 	MemoryContextReset(all->row);
 }
 
-/* dp_gather_sink: a key comes before the rows that wait for it. */
+/* dp_gather_sink: keys come before the rows that wait for them. */
 static void
 take(void *context, int source, MinimalTuple tuple)
 {
@@ -355,7 +364,8 @@ take(void *context, int source, MinimalTuple tuple)
 
 /*
  * dp_run_follow
- *	  When all was read: give the sink the rows that have a unit, and it.
+ *	  After all has been read: give the sink the rows that have a unit, with
+ *	  it.
  */
 void
 dp_run_follow(dp_followed *all)
@@ -367,7 +377,7 @@ dp_run_follow(dp_followed *all)
 
 /* ---- all of it ---- */
 
-/* (key, unit) */
+/* The row type (key, unit). */
 static TupleDesc
 describe_units(const dp_followed *all, TupleDesc keys, int n)
 {

@@ -1,10 +1,11 @@
 /*
  * inner_plan.c
- *	  Plan one inner query in the session: from public facts, in silence, and
- *	  without anything that another process would evaluate differently.
+ *	  Plan one inner query in the connection: from public facts, without
+ *	  messages, and with nothing that another process would evaluate
+ *	  differently.
  *
- * An error of planning is replaced by one text and SQLSTATE, except that
- * planning may say what is unsupported or exceeds a limit.
+ * Errors of planning are replaced by one text and SQLSTATE, except those about
+ * unsupported features and exceeded limits.
  */
 #include "postgres.h"
 
@@ -23,7 +24,7 @@
 
 /*
  * dp_run_check_preconditions
- *	  Refuse where private rows cannot be read privately, or not at all.
+ *	  Raise an error where private rows cannot be read, or not privately.
  *
  * Errors: 25000 in a parallel operation, 0A000 in a serializable transaction,
  * 25006 during recovery.
@@ -55,9 +56,8 @@ are_constants(const List *args)
 }
 
 /*
- * What is computed from constants becomes one, also where it depends on a
- * setting, as now() - interval '1 month' does: then it decides which parts are
- * planned for.
+ * Reduce what is computed from constants to one, even if it depends on a
+ * setting, as now() - interval '1 month' does: so it can exclude partitions.
  */
 static Node *
 fold(Node *node, void *context)
@@ -71,9 +71,9 @@ fold(Node *node, void *context)
 }
 
 /*
- * Parameters, times of transaction and statement and the user's name become
- * constants.  Functions without arguments that are allowed on private rows are
- * such times.
+ * Make constants of parameters, of the transaction's and the statement's time,
+ * and of the user's name.  Functions without arguments that are allowed on
+ * private rows are such times.
  */
 static Node *
 settle_mutator(Node *node, void *context)
@@ -99,7 +99,8 @@ settle_mutator(Node *node, void *context)
 
 /*
  * dp_run_settle
- *	  A copy of an inner query without parameters: with what it means now.
+ *	  A copy of an inner query with the present values of its parameters and
+ *	  times as constants.
  */
 Query *
 dp_run_settle(Query *inner, ParamListInfo params)
@@ -118,8 +119,8 @@ dp_run_settle(Query *inner, ParamListInfo params)
 #define ROW_MOST ((Size) 1024 * 1024)
 
 /*
- * What workers may hand over: nothing where they would look up what shows
- * (run->local: they may), or where rows may be too long to be reserved for.
+ * What workers may hand over: nothing if their look-ups would be visible (not
+ * if run->local), or if rows may be too long to reserve memory for.
  */
 static dp_workers
 allowed_workers(const dp_inner *run, dp_workers wanted, bool needs_none)
@@ -131,8 +132,8 @@ allowed_workers(const dp_inner *run, dp_workers wanted, bool needs_none)
 }
 
 /*
- * The plan, or *refusal of what was a parameter.  Of one that is not known yet
- * nothing but the plan's shape follows.
+ * Make the plan, or *refusal because of the value of a parameter.  With
+ * unknown values only the shape of the plan means anything.
  */
 static PlannedStmt *
 plan(dp_inner *run, Query *inner, dp_workers workers, dp_refusal **refusal)
@@ -168,7 +169,7 @@ plan(dp_inner *run, Query *inner, dp_workers workers, dp_refusal **refusal)
 	return planned;
 }
 
-/* What tells and counts, and what makes an error the session's end. */
+/* Settings that produce messages or statistics, or make any error fatal. */
 typedef struct telling_settings
 {
 	int			messages;
@@ -178,9 +179,10 @@ typedef struct telling_settings
 } telling_settings;
 
 /*
- * Whatever the asker has set, planning tells nothing and counts nothing, as
- * reading does (dp_reader_be_quiet).  The variables are set, since a level of
- * settings costs more than the plan of a small query.
+ * Whatever the asking role has set, planning sends no messages and keeps no
+ * statistics, as reading does (dp_reader_be_quiet).  The variables are set
+ * directly, since a nest level of settings costs more than planning a small
+ * query.
  */
 static void
 be_quiet(telling_settings *saved)
@@ -207,8 +209,9 @@ tell_again(const telling_settings *saved)
 /*
  * dp_run_plan_inner
  *	  Plan an inner query, which is changed.  The plan lives in the current
- *	  context and has no parameters; run->needs are what executing it needs,
- *	  and run->relations all that it opens, which is locked.
+ *	  context and has no parameters; Sets run->needs to what its execution
+ *	  needs, and run->relations to all relations that it opens, which are
+ *	  locked.
  */
 PlannedStmt *
 dp_run_plan_inner(dp_inner *run, Query *inner, dp_workers workers)

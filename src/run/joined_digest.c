@@ -1,7 +1,7 @@
 /*
  * joined_digest.c
- *	  One digest of all rows that a block joins, whatever order they came in:
- *	  of the sorted digests of the rows.
+ *	  One digest of all rows that a block joins, independent of their order:
+ *	  the digest of the rows' sorted digests.
  */
 #include "postgres.h"
 
@@ -21,7 +21,7 @@ compare_digests(const void *a, const void *b)
 	return memcmp(a, b, sizeof(row_digest));
 }
 
-/* Each row with the number of its source in front. */
+/* The digest of each row preceded by the number of its source. */
 static int64
 digest_piece(StringInfo digests, const char *data, Size size)
 {
@@ -46,7 +46,7 @@ digest_piece(StringInfo digests, const char *data, Size size)
 	return n;
 }
 
-/* dp_run_digest_joined: DP_SHA256_BYTES bytes to *out. */
+/* dp_run_digest_joined: write DP_SHA256_BYTES bytes to *out. */
 void
 dp_run_digest_joined(const dp_joined_rows *rows, uint8 *out)
 {

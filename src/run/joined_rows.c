@@ -1,13 +1,14 @@
 /*
  * joined_rows.c
- *	  Rows that a block joins with private ones: read in the session, whole and
- *	  before the charge, and handed to whoever reads private rows.
+ *	  Rows that a block joins with private ones: read in the connection,
+ *	  completely and before the charge, and handed to the process that reads
+ *	  private rows.
  *
- * They are read by queries of their own (block/named_rows.c), as the asker
- * would read them, with everything that this may run or reveal, while no
- * private row is near.  A reader gets them in pieces after the message
- * (named_stores.c).  How many there are is as public as they are, and so is
- * how many at most are joined with one private row (fanout.c).
+ * They are read by queries of their own (block/named_rows.c), with the asking
+ * role's rights and whatever these run or reveal, since no private row has
+ * been read.  A reader gets them in pieces after the message (named_stores.c).
+ * Their number is as public as they are, and so is the largest number that is
+ * joined with one private row (fanout.c).
  */
 #include "postgres.h"
 
@@ -22,19 +23,19 @@
 #define PIECE (32 * 1024)
 #define MOST_BYTES ((Size) 256 * 1024 * 1024)
 
-/* What a row takes in a tuplestore and a hash table, by its size. */
+/* Memory for a row in a tuplestore and a hash table, given its size. */
 #define HELD_FACTOR 4
 #define HELD_ROW 128
 
-/* What each parallel worker may take for them, too. */
+/* Limit for them, also in each parallel worker. */
 #define MOST_SHARED ((Size) 32 * 1024 * 1024)
 
 struct dp_joined_rows
 {
 	List	   *pieces;			/* of StringInfo */
-	int			next;			/* to be handed over */
+	int			next;			/* the next to be handed over */
 	Size		bytes;
-	Size		held;			/* what a reader takes for them */
+	Size		held;			/* memory that they take in a reader */
 	dp_joined_sizes sizes;
 };
 
@@ -44,9 +45,10 @@ typedef struct row_receiver
 {
 	DestReceiver receiver;
 	dp_joined_rows *rows;
-	List	   *tallies;		/* of dp_fanout_tally *: names for the rows */
-	MemoryContext keep;			/* for pieces */
-	MemoryContext work;			/* for one row */
+	List	   *tallies;		/* of dp_fanout_tally *: one for each source
+								 * with these rows */
+	MemoryContext keep;			/* of pieces */
+	MemoryContext work;			/* reset for each row */
 } row_receiver;
 
 static void
@@ -101,7 +103,7 @@ add_row(row_receiver *to, int number, MinimalTuple tuple)
 						   MAXALIGN(tuple->t_len) - tuple->t_len);
 }
 
-/* Nothing of a row is left in a table of its own. */
+/* Add a row; nothing of it stays out of line. */
 static bool
 receive_row(TupleTableSlot *slot, DestReceiver *self)
 {
@@ -144,7 +146,7 @@ receiver_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
 	dp_run_check_columns(typeinfo, first->source->query->targetList);
 }
 
-/* The source itself, and those that have the same rows. */
+/* A tally for the source, and for each source with the same rows. */
 static List *
 make_tallies(const dp_block *block, const dp_joined *source)
 {
@@ -162,9 +164,9 @@ make_tallies(const dp_block *block, const dp_joined *source)
 }
 
 /*
- * It is read as the current user would read it.  But a view that an argument
- * names may be of the role that asks, and is read as that role, as its
- * subqueries are (run.c).
+ * Read a source with the rights of the current user.  But a view that an
+ * argument names may belong to the asking role, and is read with its rights,
+ * as its subqueries are (run.c).
  */
 static void
 read_source(row_receiver *to, const dp_block *block, const dp_joined *source,
@@ -195,10 +197,10 @@ read_source(row_receiver *to, const dp_block *block, const dp_joined *source,
 /*
  * dp_run_read_joined
  *	  Read all that the block joins, under the active snapshot, into the
- *	  current context; NULL when it joins nothing.  Of run parameters,
- *	  environment and named are used.
+ *	  current context; NULL when it joins nothing.  Uses params, environment
+ *	  and named of `run`.
  *
- * Errors: those of reading it; 54000 when it is too much.
+ * Errors: those of reading it; 54000 if it is too large.
  */
 dp_joined_rows *
 dp_run_read_joined(const dp_block *block, const dp_inner *run)
@@ -231,8 +233,8 @@ dp_run_read_joined(const dp_block *block, const dp_inner *run)
 
 /*
  * dp_run_check_joined
- *	  42501 unless the asker may read all that the block joins, of which
- *	  nothing is read.  Requires an active snapshot.
+ *	  Raise 42501 unless the asking role may read all that the block joins;
+ *	  reads nothing.  Requires an active snapshot.
  */
 void
 dp_run_check_joined(const dp_block *block, const dp_inner *run)
@@ -255,21 +257,21 @@ dp_run_check_joined(const dp_block *block, const dp_inner *run)
 		dp_ledger_act_as_before(&acting);
 }
 
-/* dp_run_joined_memory: what whoever reads takes for them; 0 for NULL. */
+/* dp_run_joined_memory: memory that they take in a reader; 0 for NULL. */
 Size
 dp_run_joined_memory(const dp_joined_rows *rows)
 {
 	return rows == NULL ? 0 : rows->held;
 }
 
-/* dp_run_joined_bytes: of a copy of them, at most; 0 for NULL. */
+/* dp_run_joined_bytes: most bytes of a copy of them; 0 for NULL. */
 Size
 dp_run_joined_bytes(const dp_joined_rows *rows)
 {
 	return rows == NULL ? 0 : rows->bytes;
 }
 
-/* dp_run_get_joined_sizes: rows is NULL where nothing is joined. */
+/* dp_run_get_joined_sizes: rows is NULL if nothing is joined. */
 dp_joined_sizes
 dp_run_get_joined_sizes(const dp_joined_rows *rows)
 {
@@ -278,7 +280,10 @@ dp_run_get_joined_sizes(const dp_joined_rows *rows)
 	return rows == NULL ? alone : rows->sizes;
 }
 
-/* dp_run_add_joined_facts: of rows, or NULL, that plans are made from. */
+/*
+ * dp_run_add_joined_facts: set the facts that plans need about joined rows, or
+ * NULL.
+ */
 void
 dp_run_add_joined_facts(const dp_joined_rows *rows, dp_public_facts *facts)
 {

@@ -1,8 +1,8 @@
 /*
  * kept.c
- *	  What a process keeps for the next runs of plans, found by the plan's
- *	  nonce (planner.c) and which of its releases it is.  The oldest is
- *	  forgotten.
+ *	  What a process keeps for later runs of plans, found by the plan's nonce
+ *	  (planner.c) and the number of the release in it.  The oldest entry is
+ *	  evicted.
  */
 #include "postgres.h"
 
@@ -10,7 +10,7 @@
 
 #include "run.h"
 
-/* dp_run_kept_find: or NULL. */
+/* dp_run_kept_find: the entry, or NULL. */
 void *
 dp_run_kept_find(const dp_kept_ring *ring, int64 nonce, int index)
 {
@@ -23,7 +23,7 @@ dp_run_kept_find(const dp_kept_ring *ring, int64 nonce, int index)
 	return NULL;
 }
 
-/* dp_run_kept_forget: with all that lies in its context. */
+/* dp_run_kept_forget: drop the entry and its memory context. */
 void
 dp_run_kept_forget(dp_kept_ring *ring, dp_kept *kept)
 {
@@ -35,7 +35,7 @@ dp_run_kept_forget(dp_kept_ring *ring, dp_kept *kept)
 	MemoryContextDelete(kept->context);
 }
 
-/* dp_run_kept_add: it stays, in the oldest one's place. */
+/* dp_run_kept_add: add an entry, evicting the oldest. */
 void
 dp_run_kept_add(dp_kept_ring *ring, dp_kept *kept)
 {

@@ -1,20 +1,20 @@
 /*
  * kept_answer.c
- *	  A stored answer that a plan was given, kept by this process for its next
- *	  run.
+ *	  A stored answer that was given to a plan, kept by this process for the
+ *	  plan's next run.
  *
- * A dashboard asks the same again and again.  That it is the same, that the
- * asker may ask it, who would pay and which answer is stored follows from the
- * plan, the user, the settings that a reader is sent, clocks, and what tables
- * and catalogs say.  A plan has a nonce of its own (planner.c); that the rest
- * has not changed is asked of a stamp (bridge/stamp.c), of the settings and of
- * the clock.  Then what was found is what would be found.  Rights are checked
- * again nevertheless, when the plan begins (node.c).
+ * A dashboard repeats its queries.  Whether the query is the same, whether the
+ * role may ask it, who pays and which answer is stored depends on the plan,
+ * the user, the settings sent to readers, clocks, and the contents of tables
+ * and catalogs.  The plan is identified by its nonce (planner.c); a stamp
+ * (bridge/stamp.c), the settings and the clock show that nothing else has
+ * changed.  Then a look-up would find the same answer.  Rights are checked
+ * again anyway when the plan begins (node.c).
  *
  * Only plans are taken that depend on nothing else: without parameters,
- * subqueries, joined rows, conditions over several keys and functions that are
- * not immutable.  What is kept was released to this role; the process forgets
- * the oldest.
+ * subqueries, joined rows, conditions over several keys, and functions that
+ * are not immutable.  What is kept was released to this role; the oldest entry
+ * is evicted.
  */
 #include "postgres.h"
 
@@ -35,7 +35,7 @@ typedef struct kept_answer
 	dp_ledger_standing standing;
 	int64		id;				/* of the answer */
 	TimestampTz at;
-	bytea	   *content;		/* its rows, as they are asked for */
+	bytea	   *content;		/* its rows, as requested */
 	dp_past_release *past;		/* what dp_last_release() shows */
 } kept_answer;
 
@@ -53,9 +53,9 @@ all_settings(void)
 
 /*
  * dp_run_kept_standing
- *	  What the asking role may spend, where a plan with this nonce was given an
- *	  answer and nothing has changed since; else false, and dp_ledger_require_
- *	  budget tells.
+ *	  Get what the asking role may spend, if a plan with this nonce was given
+ *	  an answer and nothing has changed since; else return false, and
+ *	  dp_ledger_require_budget decides.
  */
 bool
 dp_run_kept_standing(int64 nonce, int index, dp_ledger_standing *out)
@@ -71,7 +71,7 @@ dp_run_kept_standing(int64 nonce, int index, dp_ledger_standing *out)
 	return true;
 }
 
-/* Is it what would be found now? */
+/* Would a look-up find the same answer now? */
 static bool
 holds(const kept_answer *answer, const dp_stamp *stamp)
 {
@@ -92,8 +92,8 @@ holds(const kept_answer *answer, const dp_stamp *stamp)
 /*
  * dp_run_give_kept
  *	  The rows of a kept answer, in a store of the current context, and when it
- *	  was stored; NULL: the release has to look for itself, and *stamp, if it
- *	  returns one, is of before it looked.
+ *	  was stored.  If NULL, the release must look the answer up; *stamp, if
+ *	  *stamped, was taken before.
  *
  * Errors: as dp_run_give_answer.
  */
@@ -118,8 +118,8 @@ dp_run_give_kept(int64 nonce, int index, TupleDesc result, dp_stamp *stamp,
 }
 
 /*
- * Do the values of the key follow from its declaration and conditions, and it
- * from its column, at all times?
+ * Do the values of the key always follow from its declaration and conditions,
+ * and does the key follow from its column?
  */
 static bool
 is_plain(const dp_key *key)
@@ -131,7 +131,8 @@ is_plain(const dp_key *key)
 
 /*
  * dp_run_follows_from_plan
- *	  Does what a release asks follow from its plan alone, as long as it may?
+ *	  Is what a release asks determined by its plan, as long as declarations,
+ *	  settings and rights stay the same?
  */
 bool
 dp_run_follows_from_plan(const dp_release_spec *spec, const List *parameters,
@@ -154,8 +155,8 @@ dp_run_follows_from_plan(const dp_release_spec *spec, const List *parameters,
 
 /*
  * dp_run_keep
- *	  Keep the rows of an answer that was given, with the stamp of before it
- *	  was looked for; of what dp_run_remember has just noted.
+ *	  Keep the rows of the answer that dp_run_remember has just noted, with the
+ *	  stamp that was taken before it was looked up.
  */
 void
 dp_run_keep(int64 nonce, int index, const dp_stamp *stamp,

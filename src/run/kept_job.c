@@ -1,32 +1,31 @@
 /*
  * kept_job.c
- *	  What a release asks a reader and the ledger, kept by this process for the
- *	  next run of its plan.
+ *	  The job that a release sent to a reader and the ledger, kept by this
+ *	  process for the next run of its plan.
  *
- * A client that asks the same small query all day has it prepared, planned and
- * written for a reader each time, which takes longer than reading ten rows.
- * What these three make follows from the plan, the user, settings, the clock
- * and what tables and catalogs say, where the plan is one of those that
- * kept_answer.c takes.  That nothing of this has changed is asked likewise,
- * but that charges may have been recorded since (ledger/charge_stamp.c), which
- * change what is left of budgets and nothing else: whether that is enough the
- * ledger decides at each charge, as ever.
+ * Preparing, planning and serializing a small query takes longer than reading
+ * ten rows.  For plans that kept_answer.c accepts, the result of these steps
+ * depends on the plan, the user, settings, the clock, and the contents of
+ * tables and catalogs.  That none of these has changed is checked as there,
+ * except that charges may have been recorded since (ledger/charge_stamp.c).
+ * They change only what remains of budgets, which the ledger checks at each
+ * charge anyway.
  *
- * So rights need no look of their own: they are what they were, or the job is
- * none.  Locks are taken as the plan of the first time took them.
+ * So rights are not looked up again: if they had changed, the job would not be
+ * current.  Locks are taken as when the plan ran first.
  *
- * All this is true of now, and rows may be read as of before: a STABLE
- * function sees what the statement sees that calls it, for hours where that is
- * a cursor's.  That a unit has one row is proven for the snapshot that reads
- * (take_rights.c).  So a job has a first transaction that it knows nothing of,
- * and runs with snapshots only to which all before that one have ended: they
- * see whatever had been committed when its stamp was read.
+ * These checks describe the present; the query's snapshot may be older: a
+ * STABLE function uses the snapshot of the statement that calls it, which for
+ * a cursor may be hours old.  One row per unit is proved for the snapshot that
+ * reads (take_rights.c).  So a job records the first transaction ID that was
+ * unassigned when its stamp was read, and runs only with snapshots whose xmin
+ * is not before it: these see everything that had been committed at that time.
  *
- * A job is kept when its plan runs the second time, and only with a stamp that
- * is exact.  Where answers are stored, where keys are told that nobody has
- * declared, where a part is charged by itself and where a list of predicates
- * tells its cost, none is; nor where an extension has a hook for the rights of
- * queries.  One that has failed is made anew.
+ * A job is kept when its plan runs the second time, and only with an exact
+ * stamp.  None is kept if answers are stored, undeclared keys are released, a
+ * part is charged separately, a predicate list releases its cost, or an
+ * extension hooks the permission check of queries.  A job that failed is made
+ * anew.
  */
 #include "postgres.h"
 
@@ -45,24 +44,24 @@
 #define MOST_BYTES ((Size) 128 * 1024)
 
 /*
- * What decides how many processes read, and which partitions, besides what
- * public_plan.c sets.  Other settings change no more than a plan's form.
+ * Settings that decide how many processes read, and which partitions, apart
+ * from those that public_plan.c sets.  Others change only the form of a plan.
  */
 typedef struct planner_settings
 {
-	int			workers;		/* of a Gather */
+	int			workers;		/* max_parallel_workers_per_gather */
 	int			exclusion;
 	bool		leader;
 } planner_settings;
 
-/* All in a memory context of its own. */
+/* Lives in a memory context of its own. */
 struct dp_kept_job
 {
 	dp_kept		kept;			/* first, so that it can be cast */
-	uint64		number;			/* of this job, in this process */
-	bool		running;		/* or it has failed */
-	dp_stamp	stamp;			/* of before anything was looked at */
-	TransactionId first;		/* that had not begun when it was read */
+	uint64		number;			/* of this job; unique in this process */
+	bool		running;		/* true after an error, too */
+	dp_stamp	stamp;			/* taken before anything was looked up */
+	TransactionId first;		/* unassigned when the stamp was read */
 	planner_settings settings;
 	dp_ledger_standing standing;
 	Oid			relid;
@@ -75,7 +74,7 @@ struct dp_kept_job
 };
 
 static dp_kept_ring jobs;
-static int64 last_asked[PLACES];	/* nonce + index of what has run */
+static int64 last_asked[PLACES];	/* nonce + index of the last runs */
 static uint64 last_number = 0;
 
 static void
@@ -87,7 +86,7 @@ read_settings(planner_settings *out)
 	out->leader = parallel_leader_participation;
 }
 
-/* Has no transaction that wrote ended since, but charges? */
+/* Have no transactions that wrote ended since, except charges? */
 static bool
 is_current(const dp_kept_job *job)
 {
@@ -99,7 +98,7 @@ is_current(const dp_kept_job *job)
 		!dp_ledger_is_renewed(&job->standing, GetCurrentTimestamp());
 }
 
-/* Would it be made the same way now? */
+/* Would the job be made the same way now? */
 static bool
 is_made_so(const dp_kept_job *job)
 {
@@ -111,7 +110,7 @@ is_made_so(const dp_kept_job *job)
 		dp_reader_has_settings(job->sealed);
 }
 
-/* Does the snapshot see all that was true when the job's stamp was read? */
+/* Does the snapshot see everything committed when the job's stamp was read? */
 static bool
 is_young(const dp_kept_job *job, Snapshot snapshot)
 {
@@ -121,10 +120,10 @@ is_young(const dp_kept_job *job, Snapshot snapshot)
 
 /*
  * dp_run_find_job
- *	  Is there a job of the plan, and do tables and catalogs say what they
- *	  said?  Then its number, the standing that it was prepared from, with sums
- *	  as they were, and the relations that are to be open while it runs, both
- *	  valid for now; else 0.
+ *	  The number of the plan's job, if there is one and tables and catalogs are
+ *	  as they were; else 0.  Also returns the standing from which it was
+ *	  prepared, with sums as of then, and the relations that must be open while
+ *	  it runs; both are still valid.
  */
 uint64
 dp_run_find_job(int64 nonce, int index, const dp_ledger_standing **standing,
@@ -144,7 +143,7 @@ dp_run_find_job(int64 nonce, int index, const dp_ledger_standing **standing,
 	return job->number;
 }
 
-/* dp_reader_charge */
+/* The job was charged (dp_reader_charge): remember its release. */
 static void
 remember_again(void *context)
 {
@@ -164,9 +163,9 @@ lock_relations(const dp_kept_job *job)
 
 /*
  * dp_run_do_kept_job
- *	  Run the job of the plan that dp_run_find_job has found, if it holds: its
- *	  noisy rows, in a store of the current context; else NULL, and nothing was
- *	  done.
+ *	  Run the job that dp_run_find_job found, if it is still current, and
+ *	  return its noisy rows in a store of the current context; else NULL, and
+ *	  nothing was done.
  *
  * Errors: as dp_run_release.
  */
@@ -183,7 +182,7 @@ dp_run_do_kept_job(uint64 number, int64 nonce, int index, EState *estate,
 		return NULL;
 	if (!is_made_so(job))
 	{
-		/* so that another one may be kept */
+		/* make place for another job */
 		dp_run_kept_forget(&jobs, &job->kept);
 		return NULL;
 	}
@@ -229,9 +228,9 @@ may_keep(const dp_release_spec *spec, const dp_ledger_standing *standing)
 
 /*
  * dp_run_want_job
- *	  Called before a release runs that follows from its plan: what its job is
- *	  to be kept with, or NULL: it is not.  stamp: exact, of before the
- *	  standing was read; named: OIDs of the relations that are open.
+ *	  Called before a release runs that follows from its plan: returns what its
+ *	  job is kept with, or NULL if it is not kept. stamp: exact, taken before
+ *	  the standing was read; named: OIDs of the relations that are open.
  */
 dp_kept_job *
 dp_run_want_job(int64 nonce, int index, const dp_stamp *stamp,
@@ -273,8 +272,8 @@ dp_run_want_job(int64 nonce, int index, const dp_stamp *stamp,
 
 /*
  * dp_run_seal_job
- *	  The job is about to run: what is kept of it, which it is then run by.
- *	  False: none is.
+ *	  Called when the job is about to run: seal what is kept of it, and run it
+ *	  from that.  False if nothing is kept.
  */
 bool
 dp_run_seal_job(dp_kept_job *wanted, dp_reader_job *job)
@@ -297,8 +296,7 @@ dp_run_seal_job(dp_kept_job *wanted, dp_reader_job *job)
 
 /*
  * dp_run_keep_job
- *	  Keep the job that was just run and remembered, or not, if it is too
- *	  large.
+ *	  Keep the job that was just run and remembered, unless it is too large.
  */
 void
 dp_run_keep_job(dp_kept_job *wanted)

@@ -1,22 +1,22 @@
 /*
  * kept_plan.c
- *	  Plans of private statements that this process is asked again and again
- *	  as texts, as clients do that prepare nothing.
+ *	  Plans of private statements that this process is sent repeatedly as text,
+ *	  by clients that do not prepare.
  *
- * A statement that is asked a second time leaves its plan here.  The third
- * time it is given a copy, as if it had been prepared: its text, what that was
- * found to mean, the user and the settings that planning looks at are the
- * same, and no message that empties a cache has come since, so that no
- * relation, declaration, right or role has changed.  Rights are checked when
- * the plan begins, as they are of prepared statements (node.c).
+ * A plan is kept when a statement is asked the second time.  From the third
+ * time on a copy is used, as of a prepared statement: the text, its analysed
+ * query, the user and the settings that planning uses are the same, and no
+ * message that resets a cache has been processed since, so no relation,
+ * declaration, right or role has changed.  Rights are checked when the plan
+ * begins, as for prepared statements (node.c).
  *
- * Only plans of one release and nothing else are taken, which no setting of
- * the planner changes and no other library has added a step to.  A statement
- * that calls somebody's function in SQL is planned anew each time: the body
- * may become part of the plan, and what it says follows from search_path,
- * DateStyle and row_security.  Planner hooks that were there before ours are
- * not asked again, as for a prepared statement.  The process keeps a few, by
- * places that the texts' hashes say.
+ * Only plans that consist of one release are kept: no setting of the planner
+ * changes them, and no other library has added a step.  A statement that calls
+ * a user's function in SQL is planned every time, since its body may become
+ * part of the plan and depends on search_path, DateStyle and row_security.
+ * Planner hooks of libraries loaded before are not called again, as for a
+ * prepared statement.  The process keeps a few plans, at places given by
+ * hashes of the texts.
  */
 #include "postgres.h"
 
@@ -37,7 +37,7 @@
 #define MOST_TEXT 4096			/* bytes */
 #define MOST_BYTES ((Size) 64 * 1024)	/* of a plan */
 
-/* What planning a release looks at, besides the statement. */
+/* Settings that planning a release uses. */
 typedef struct plan_settings
 {
 	bool		suppresses;
@@ -48,21 +48,21 @@ typedef struct plan_settings
 	int			mechanism;
 } plan_settings;
 
-/* All in a memory context of its own. */
+/* Lives in a memory context of its own. */
 struct dp_kept_plan
 {
 	MemoryContext context;
 	uint32		hash;
 	char	   *text;
 	int			options;
-	Query	   *query;			/* before it was planned */
+	Query	   *query;			/* before planning */
 	PlannedStmt *plan;
 	plan_settings settings;
 	char	   *delta;
-	dp_caches	caches;			/* of before it was planned */
+	dp_caches	caches;			/* taken before planning */
 };
 
-/* A place knows the last text's hash, also before its plan is kept. */
+/* Hashes of the last text at each place, also before its plan is kept. */
 static uint32 last_hash[PLACES];
 static dp_kept_plan *kept[PLACES];
 static bool any_kept = false;
@@ -79,7 +79,9 @@ read_settings(plan_settings *out)
 	out->mechanism = dp_setting_mechanism;
 }
 
-/* Can what was planned be another statement's plan, or this one another's? */
+/*
+ * Is the plan determined by the statement's text, and is it this statement's?
+ */
 static bool
 may_keep(const char *text, ParamListInfo params)
 {
@@ -104,7 +106,7 @@ is_in_sql(Oid function, void *context)
 	return answer;
 }
 
-/* Does it call a function whose body the planner may read? */
+/* Does it call a function whose body the planner may inline? */
 static bool
 calls_sql_walker(Node *node, void *context)
 {
@@ -156,7 +158,7 @@ forget(int place)
 	kept[place] = NULL;
 }
 
-/* As is done for a prepared statement. */
+/* Lock the relations, as for a prepared statement. */
 static void
 lock_relations(const dp_kept_plan *plan)
 {
@@ -173,7 +175,7 @@ lock_relations(const dp_kept_plan *plan)
 
 /*
  * dp_run_find_plan
- *	  The plan that was kept of the statement, as a copy, or NULL.
+ *	  A copy of the plan kept for the statement, or NULL.
  */
 PlannedStmt *
 dp_run_find_plan(const Query *query, const char *text, int options,
@@ -201,8 +203,8 @@ dp_run_find_plan(const Query *query, const char *text, int options,
 
 /*
  * dp_run_want_plan
- *	  Called before a private statement is planned: what its plan is to be
- *	  kept with, in the current context, or NULL: it is not.
+ *	  Called before a private statement is planned: returns what its plan is
+ *	  kept with, in the current context, or NULL if it is not kept.
  */
 dp_kept_plan *
 dp_run_want_plan(Query *query, const char *text, int options,
@@ -240,7 +242,7 @@ dp_run_want_plan(Query *query, const char *text, int options,
 	return plan;
 }
 
-/* One release, and nothing that a setting of the planner decides? */
+/* Is the plan one release, which no setting of the planner decides? */
 static bool
 is_release_alone(const PlannedStmt *plan)
 {
@@ -254,7 +256,7 @@ is_release_alone(const PlannedStmt *plan)
 
 /*
  * dp_run_keep_plan
- *	  Keep a plan, or not, if it is another kind; nothing was executed yet.
+ *	  Keep a plan that has not been executed yet, if it is of that kind.
  */
 void
 dp_run_keep_plan(dp_kept_plan *wanted, PlannedStmt *plan)
@@ -264,7 +266,7 @@ dp_run_keep_plan(dp_kept_plan *wanted, PlannedStmt *plan)
 
 	if (!is_release_alone(plan))
 	{
-		last_hash[place] = 0;	/* not each time */
+		last_hash[place] = 0;	/* do not try each time */
 		MemoryContextDelete(wanted->context);
 		return;
 	}

@@ -1,10 +1,10 @@
 /*
  * key_conditions.c
- *	  Groups that conditions over several keys exclude (block/key_together.c)
- *	  are left out of the rows of a release.
+ *	  Leaves groups out of a release's rows that conditions over several keys
+ *	  exclude (block/key_together.c).
  *
- * The value that stands for undeclared ones says nothing of those, so a group
- * with it stays.
+ * A group with the value that stands for undeclared ones stays, since the
+ * condition says nothing about those.
  */
 #include "postgres.h"
 
@@ -18,7 +18,7 @@
 
 /*
  * dp_run_begin_key_conditions
- *	  The conditions, for rows of the plan's scan: of ExprState *.
+ *	  The conditions, as a list of ExprState *, for rows of the plan's scan.
  */
 List *
 dp_run_begin_key_conditions(const dp_block *block, PlanState *plan)
@@ -31,7 +31,8 @@ dp_run_begin_key_conditions(const dp_block *block, PlanState *plan)
 
 /*
  * dp_run_find_others
- *	  What stands for undeclared values, for each key: of Const * or NULL.
+ *	  For each key the value that stands for undeclared ones, a Const *, or
+ *	  NULL.
  */
 List *
 dp_run_find_others(const dp_release_spec *spec)
@@ -62,7 +63,7 @@ dp_run_find_others(const dp_release_spec *spec)
 	return others;
 }
 
-/* Has the row a key that stands for undeclared values? */
+/* Has one of the row's keys the value that stands for undeclared ones? */
 static bool
 has_other(TupleTableSlot *slot, const List *others)
 {
@@ -83,10 +84,10 @@ has_other(TupleTableSlot *slot, const List *others)
 
 /*
  * dp_run_may_have_rows
- *	  May the group of a row of the release have rows, whatever they are?
+ *	  Do the conditions allow rows in the group of this row of the release?
  *
- * `conditions` and `others` as the functions above give them; the row's values
- * are taken apart.  Memory of the expression context is used.
+ * `conditions` and `others` from the functions above; the row's values must be
+ * deformed.  Uses memory of the expression context.
  */
 bool
 dp_run_may_have_rows(List *conditions, const List *others,

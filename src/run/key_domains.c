@@ -2,8 +2,8 @@
  * key_domains.c
  *	  The public values of a block's group keys, once parameters are known.
  *
- * They are made in the session, under its settings, and sent to the reader
- * (work.c).
+ * They are computed in the connection, with its settings, and sent to the
+ * reader (work.c).
  */
 #include "postgres.h"
 
@@ -24,8 +24,8 @@ has_param_walker(Node *node, void *context)
 }
 
 /*
- * What is computed from constants is as total when it is evaluated here as
- * where rows are read: it must not raise errors that it does not raise there.
+ * Make an expression of constants total, as where rows are read: it must raise
+ * no error here that it does not raise there.
  */
 static Node *
 total_mutator(Node *node, void *context)
@@ -38,8 +38,8 @@ total_mutator(Node *node, void *context)
 }
 
 /*
- * The condition with constants in place of parameters and of what is computed
- * from them; NULL where a parameter has no value, which decides nothing.
+ * The condition with constants for parameters and for what is computed from
+ * them; NULL if a parameter has no value, so that it decides nothing.
  */
 static Node *
 settle(PlannerInfo *root, Node *condition)
@@ -47,11 +47,11 @@ settle(PlannerInfo *root, Node *condition)
 	Node	   *settled = total_mutator(condition, NULL);
 
 	settled = estimate_expression_value(root, settled);
-	fix_opfuncids(settled);		/* of operators that NOT was put into */
+	fix_opfuncids(settled);		/* for operators that NOT was pushed into */
 	return has_param_walker(settled, NULL) ? NULL : settled;
 }
 
-/* The key with its conditions settled; a copy. */
+/* A copy of the key with settled conditions. */
 static dp_key *
 settle_key(const dp_key *key, ParamListInfo params)
 {
@@ -80,12 +80,11 @@ settle_key(const dp_key *key, ParamListInfo params)
 
 /*
  * dp_run_decide_keys
- *	  A dp_domain * for each key of the block.  Errors: 54000 too many values,
- *	  55000 a declaration is gone; those of reading the values of keys over
- *	  what is joined.
+ *	  A dp_domain * for each key of the block.  Errors: 54000 too many values;
+ *	  55000 a declaration is gone; those of reading the values of joined keys.
  *
- * *settled: of dp_key *, the keys with constants in place of parameters,
- * clocks and users, by which values of rows become keys.
+ * *settled: list of dp_key *, the keys with constants for parameters, clocks
+ * and users, by which rows are assigned to keys.
  */
 List *
 dp_run_decide_keys(const dp_block *block, EState *estate, List **settled)

@@ -1,7 +1,7 @@
 /*
  * key_values.c
- *	  The values of a group key over what is joined: read as the asker's own
- *	  query, before anything is charged (block/key_joined.c).
+ *	  The values of a group key over joined rows: read by a query of the asking
+ *	  role, before anything is charged (block/key_joined.c).
  */
 #include "postgres.h"
 
@@ -28,7 +28,7 @@ typedef struct value_receiver
 	Oid			type;
 	int			count;
 	Size		bytes;
-	bool		null;			/* there is a NULL */
+	bool		null;			/* a NULL was read */
 	MemoryContext context;
 } value_receiver;
 
@@ -70,7 +70,7 @@ receiver_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
 	dp_run_check_columns(typeinfo, ((value_receiver *) self)->targets);
 }
 
-/* key = ANY (values) [OR key IS NULL] */
+/* Make key = ANY (values) [OR key IS NULL]. */
 static Node *
 make_condition(const dp_key *key, const value_receiver *values, Datum array)
 {
@@ -99,11 +99,11 @@ make_condition(const dp_key *key, const value_receiver *values, Datum array)
 
 /*
  * dp_run_key_values
- *	  The condition that a key has one of the values that its query gives, or
- *	  is NULL, where that is among them or the key is nullable, as it is then.
+ *	  The condition that a key has one of the values that its query returns, or
+ *	  is NULL, if NULL is among them or the key is nullable.
  *
- * Errors: those of the query; 54000 when they are more than there may be
- * groups.
+ * Errors: those of the query; 54000 if there are more of them than groups are
+ * allowed.
  */
 Node *
 dp_run_key_values(const dp_block *block, dp_key *key, EState *estate)

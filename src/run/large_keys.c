@@ -1,21 +1,22 @@
 /*
  * large_keys.c
- *	  Public keys with more values than there may be groups.
+ *	  Public keys with more values than groups are allowed.
  *
- * Every combination of public keys is a row of the answer.  Where these are
- * more than dp_pg.max_groups, and a delta is set, the keys with the most
- * values are told by threshold, as undeclared ones are, until the combinations
- * of the others fit: of keys with equally many values the first (doc/theory.md
- * T133).  What decides is public: the values that WHERE leaves, and settings.
+ * Every combination of public keys is a row of the answer.  If these are more
+ * than dp_pg.max_groups, and a delta is set, the keys with the most values are
+ * released by threshold, as undeclared ones are, until the combinations of the
+ * others fit; of keys with equally many values the first one goes first
+ * (doc/theory.md T133).  The choice is public: it depends on the values that
+ * WHERE leaves and on settings.
  *
- * Which values there are stays as it was declared: a row whose value is none
- * of them is in no group, or in that of `other` (measure/told_name.c).
+ * The set of values stays as declared: a row with another value is in no
+ * group, or in that of `other` (measure/told_name.c).
  */
 #include "postgres.h"
 
 #include "run.h"
 
-/* How many groups the keys that are not large have; at most PG_INT64_MAX. */
+/* Number of groups of the keys that are not large, at most PG_INT64_MAX. */
 static int64
 count_groups(const dp_release_spec *spec)
 {
@@ -34,7 +35,7 @@ count_groups(const dp_release_spec *spec)
 	return groups;
 }
 
-/* The first of those keys that have the most values. */
+/* The first of the keys with the most values. */
 static int
 find_largest(const dp_release_spec *spec)
 {
@@ -54,7 +55,7 @@ find_largest(const dp_release_spec *spec)
 	return largest;
 }
 
-/* "5 * 366 * 24" */
+/* The numbers of values of the keys, such as "5 * 366 * 24". */
 static char *
 sizes_text(const dp_release_spec *spec)
 {
@@ -81,11 +82,11 @@ raise_too_many(const dp_release_spec *spec)
 			 errhint("Group by fewer keys or narrower bounds.") :
 			 errhint("Group by fewer keys or narrower bounds.  Or SET "
 					 "dp_pg.delta, as in '1e-9': keys that enough units have "
-					 "are then told by threshold, for one more epsilon and "
+					 "are then released by threshold, for one more epsilon and "
 					 "the delta.")));
 }
 
-/* Lists of conditions are not counted in groups with names (bounder.c). */
+/* Condition lists are not counted in groups with names (bounder.c). */
 static bool
 can_be_told(const dp_block *block)
 {
@@ -99,11 +100,10 @@ can_be_told(const dp_block *block)
 
 /*
  * dp_run_find_large_keys
- *	  Of a release whose domains are known: which keys are told by threshold
- *	  because of their size, and how many groups the others have.
+ *	  Set which keys are released by threshold because of their size, and how
+ *	  many groups the others have.  The domains are known.
  *
- * Errors: 54000 too many groups, and no delta.
- * Source: doc/theory.md T133.
+ * Errors: 54000 too many groups and no delta.  Source: doc/theory.md T133.
  */
 void
 dp_run_find_large_keys(dp_release_spec *spec)
@@ -136,11 +136,12 @@ has_large_keys(const dp_release_spec *spec)
 
 /*
  * dp_run_share
- *	  Of how many values with the default price each of the release's is one.
+ *	  Each value of the release with the default price gets one of this many
+ *	  shares of dp_pg.split.
  *
- * That keys would be told by threshold was not known when they were counted:
- * where it was not, the values of the block and the decision take together
- * what the values alone would have taken.
+ * It was counted before it was known that keys would be released by threshold:
+ * if they are, the values and the decision together take what the values alone
+ * would have taken.
  */
 int
 dp_run_share(const dp_release_spec *spec)
@@ -155,7 +156,7 @@ dp_run_share(const dp_release_spec *spec)
 
 /*
  * dp_run_large_text
- *	  The large keys, for people; NULL: there are none.
+ *	  The large keys, for EXPLAIN; NULL if there are none.
  */
 char *
 dp_run_large_text(const dp_release_spec *spec)
@@ -175,7 +176,7 @@ dp_run_large_text(const dp_release_spec *spec)
 							 text.len > 0 ? ", " : "", key->resname,
 							 dp_places_domain_size(spec->domains[i]));
 	}
-	appendStringInfo(&text, ": told by threshold, because dp_pg.max_groups "
+	appendStringInfo(&text, ": released by threshold, because dp_pg.max_groups "
 					 "is %d", dp_setting_max_groups);
 	return text.data;
 }

@@ -1,6 +1,6 @@
 /*
  * last_release.c
- *	  dp_last_release(): what the last statement of the session released.
+ *	  dp_last_release(): what the last statement of the connection released.
  *
  * Every release of one statement that the client sent is remembered, at most
  * KEPT of them, each in a context of its own under TopMemoryContext.  The
@@ -29,7 +29,7 @@ struct dp_past_release
 	MemoryContext context;		/* holds this struct and all below */
 	int64		ledger_id;
 	TimestampTz at;
-	Oid			user;			/* who asked; nobody else sees it */
+	Oid			user;			/* that asked; no other sees it */
 	char	   *dataset;
 	int			nrelations;
 	Oid		   *relations;		/* that were read */
@@ -81,7 +81,7 @@ remember_relations(dp_past_release *past, const List *relids)
 			past->relations[past->nrelations++] = lfirst_oid(lc);
 }
 
-/* Forget what earlier statements released; room for one more. */
+/* Forget what earlier statements released, and make room for one more. */
 static void
 make_room(void)
 {
@@ -92,7 +92,7 @@ make_room(void)
 	last_statement = GetCurrentStatementStartTimestamp();
 }
 
-/* A context for one; an error on the way drops it with the caller's. */
+/* A context for one release; after an error it is deleted with its parent. */
 static MemoryContext
 make_context(void)
 {
@@ -108,7 +108,7 @@ add_past(dp_past_release *past, MemoryContext context)
 	kept[kept_count++] = past;
 }
 
-/* dp_run_remember: add a release to those of the present statement. */
+/* dp_run_remember: add a release to those of the current statement. */
 void
 dp_run_remember(const dp_release_spec *spec,
 					const dp_ledger_receipt *receipt)
@@ -141,7 +141,7 @@ dp_run_remember(const dp_release_spec *spec,
 	add_past(past, context);
 }
 
-/* All but its context, in the current one. */
+/* Copy everything but its context, into the current one. */
 static dp_past_release *
 copy_past(const dp_past_release *past)
 {
@@ -160,7 +160,9 @@ copy_past(const dp_past_release *past)
 	return copy;
 }
 
-/* dp_run_copy_past: the one that was added last, in the current context. */
+/*
+ * dp_run_copy_past: a copy of the release added last, in the current context.
+ */
 dp_past_release *
 dp_run_copy_past(int64 *ledger_id)
 {
@@ -172,7 +174,7 @@ dp_run_copy_past(int64 *ledger_id)
 
 /*
  * dp_run_remember_past
- *	  Add such a copy, as of now, with the line that was charged for it.
+ *	  Add such a copy as a release of now, with the ID of its charge.
  */
 void
 dp_run_remember_past(const dp_past_release *past, int64 ledger_id)

@@ -3,11 +3,11 @@
  *	  Rows that the plan of an inner query finds by name, where private rows
  *	  are read: in tuplestores.
  *
- * Public ones come in pieces before anything is read (joined_rows.c), and
- * parallel workers get a copy of them (shared_rows.c).  Private
- * ones that are brought together by units are scanned by plans of their own
- * (plan_scans.c), and then the plan of the inner query runs over the rows of
- * some units at a time (bound/gather.c), until there are no more.
+ * Public ones arrive in pieces before anything is read (joined_rows.c);
+ * parallel workers get a copy of them (shared_rows.c).  Private ones that are
+ * gathered by unit are scanned by plans of their own (plan_scans.c); then the
+ * plan of the inner query runs over the rows of some units at a time
+ * (bound/gather.c), until there are no more.
  */
 #include "postgres.h"
 
@@ -20,25 +20,29 @@
 
 #include "run.h"
 
-/* Groups keep no text that is longer, and no numeric is (allow_list.h). */
+/* Groups keep no longer text, and no numeric is longer (allow_list.h). */
 #define LONGEST_KEPT ((Size) 80 * 1024)
 
-/* A row of a page with what is not in it, its unit, its head, alignment. */
+/*
+ * The longest row of a page, with values it does not store, its unit, its
+ * header and alignment.
+ */
 StaticAssertDecl(MaxHeapTupleSize + DP_ROW_DEFAULTS + DP_BOUND_UNIT_BYTES +
 				 1024 <= DP_GATHER_ROW, "rows could be left out");
 
 /* The rows of one name. */
 typedef struct named_store
 {
-	DestReceiver receiver;		/* first: of a scan's rows */
+	DestReceiver receiver;		/* first; for rows of a scan */
 	dp_named_stores *all;
-	int			number;			/* 0: there are none of this number */
+	int			number;			/* 0: unused */
 	bool		private;
 	bool		long_values;	/* some columns may have packed ones */
 	AttrNumber	unit;
 	dp_gather_unit how;
-	dp_followed *followed;		/* until its rows have their units, or NULL */
-	int			scans;			/* that give its rows, and keys */
+	dp_followed *followed;		/* until its rows have their units; or NULL */
+	int			scans;			/* number of scans that give its rows and
+								 * keys */
 	EphemeralNamedRelation named;
 	TupleTableSlot *slot;
 } named_store;
@@ -48,12 +52,12 @@ struct dp_named_stores
 	QueryEnvironment *environment;
 	int			n;
 	named_store *stores;		/* by number */
-	dp_gather  *gather;			/* NULL without private ones */
+	dp_gather  *gather;			/* NULL without private stores */
 	MemoryContext context;
-	MemoryContext part;			/* private rows that the names stand for */
+	MemoryContext part;			/* private rows of the current units */
 };
 
-/* It takes as much as it needs, and so has nothing but memory. */
+/* A tuplestore that never spills: its memory is not limited. */
 static Tuplestorestate *
 new_store(MemoryContext context)
 {
@@ -97,7 +101,7 @@ has_long_values(TupleDesc desc)
 	return false;
 }
 
-/* By how much values are longer than in a row, as far as they count. */
+/* By how much values grow when they are expanded, up to the limit. */
 static Size
 packed_bytes(const named_store *store, TupleTableSlot *slot)
 {
@@ -121,7 +125,7 @@ packed_bytes(const named_store *store, TupleTableSlot *slot)
 	return sum;
 }
 
-/* A row without a unit is dropped here. */
+/* Take a row of a scan; one without a unit is dropped. */
 static bool
 receive_row(TupleTableSlot *slot, DestReceiver *self)
 {
@@ -173,7 +177,7 @@ scan_rows(named_store *store, const dp_joined *source)
 											   store);
 }
 
-/* dp_run_named_scan: where the rows of the n-th scan are put. */
+/* dp_run_named_scan: the receiver of the n-th scan's rows. */
 DestReceiver *
 dp_run_named_scan(dp_named_stores *all, int n)
 {
@@ -207,8 +211,8 @@ put_row(void *context, int number, MinimalTuple tuple)
 
 /*
  * dp_run_named_next
- *	  Have the names stand for the rows of the next units; false: there are no
- *	  more.  No plan that reads them may be open.
+ *	  Fill the stores with the rows of the next units; false if there are none.
+ *	  No plan that reads them may be open.
  */
 bool
 dp_run_named_next(dp_named_stores *all)
@@ -262,10 +266,10 @@ store_piece(dp_named_stores *all, const char *piece, Size size)
 
 /*
  * dp_run_named_create
- *	  What a block joins, in the current context: all pieces of the source,
- *	  and no private rows yet.  NULL when the block joins nothing.  How many
- *	  private sources there are is added to the limits, and what the pieces
- *	  have; the numbers of private sources are the first.
+ *	  Create the stores of all that a block joins, in the current context, with
+ *	  all pieces of the source and no private rows yet; NULL if the block joins
+ *	  nothing.  Adds the number of private sources and the size of the pieces
+ *	  to the limits.  Private sources have the first numbers.
  */
 dp_named_stores *
 dp_run_named_create(const dp_block *block, dp_gather_limits *limits,
@@ -308,7 +312,9 @@ dp_run_named_create(const dp_block *block, dp_gather_limits *limits,
 	return all;
 }
 
-/* dp_run_named_environment: in which a plan finds the names. */
+/*
+ * dp_run_named_environment: the environment in which a plan finds the names.
+ */
 QueryEnvironment *
 dp_run_named_environment(const dp_named_stores *all)
 {

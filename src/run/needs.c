@@ -3,11 +3,11 @@
  *	  What an inner query may look up while it is executed: out-of-line values,
  *	  labels of enum types, collations.
  *
- * All that somebody could drop is locked, until the transaction ends.  A
- * reader looks it up beforehand (src/reader/warm.c).  Parallel workers are
- * new processes that would look them up where a row asks for it, which shows
- * in pg_locks; so a query that needs any has no workers.  Which relations have
- * out-of-line values shows when it is planned (public_size.c).
+ * Everything that could be dropped is locked until the transaction ends.  A
+ * reader looks it up beforehand (src/reader/warm.c).  Parallel workers are new
+ * processes, which would look it up when a row requires it, and pg_locks shows
+ * that; so a query with such needs has no workers.  Which relations have
+ * out-of-line values is found when the query is planned (public_size.c).
  */
 #include "postgres.h"
 
@@ -30,13 +30,13 @@
 typedef struct needs_context
 {
 	const Query *level;
-	bool		toastable;		/* some column may have out-of-line values */
+	bool		toastable;		/* a column may have out-of-line values */
 	dp_reader_needs *needs;
 } needs_context;
 
 /*
- * May a column of a relation, or of one of its children, be out of line?  A
- * value that takes no more room than a pointer to it never is.
+ * May a column of a relation or of its children be out of line? A value no
+ * larger than a TOAST pointer never is.
  */
 static bool
 is_toastable(Oid relid, AttrNumber attnum)
@@ -77,8 +77,8 @@ look_at_var(const Var *var, needs_context *context)
 }
 
 /*
- * The type that a domain is over, directly; InvalidOid for other types.
- * *own: it is the extension's, which stays while the extension does.
+ * The base type or domain directly below a domain; InvalidOid for other types.
+ * *own: it belongs to the extension, which cannot lose it.
  */
 static Oid
 domain_over(Oid type, bool *own)
@@ -98,13 +98,13 @@ domain_over(Oid type, bool *own)
 }
 
 /*
- * Nobody drops or changes a type or a collation before the transaction ends:
- * a row that asks for it would fail, where others do not.
+ * Lock a type or a collation against being dropped or changed until the
+ * transaction ends: rows that need it would fail where others do not.
  */
 static void
 hold(Oid class, Oid object, int cache)
 {
-	/* while a standby recovers, no process may have more */
+	/* during recovery stronger locks are not allowed */
 	LockDatabaseObject(class, object, 0,
 					   RecoveryInProgress() ? AccessShareLock : ShareLock);
 	if (!SearchSysCacheExists1(cache, ObjectIdGetDatum(object)))
@@ -118,8 +118,8 @@ hold(Oid class, Oid object, int cache)
 }
 
 /*
- * A type, what it is a domain over, and the elements of both.  What nobody can
- * drop is neither an enum nor made of one.
+ * Look at a type, what it is a domain over, and the elements of both.  A type
+ * that cannot be dropped is neither an enum nor made of one.
  */
 static void
 look_at_type(Oid type, dp_reader_needs *needs)
@@ -181,8 +181,9 @@ needs_walker(Node *node, void *data)
 
 /*
  * dp_run_find_needs
- *	  Of a query, all but needs->toast; *toast: it may need out-of-line values
- *	  of the relations that it reads.  Returns whether there are no others.
+ *	  Find the needs of a query, except needs->toast; *toast: it may need
+ *	  out-of-line values of the relations that it reads.  Returns whether it
+ *	  needs nothing else.
  */
 bool
 dp_run_find_needs(Query *inner, dp_reader_needs *needs, bool *toast)

@@ -3,8 +3,8 @@
  *	  DpRelease, the custom scan that stands for a release in a plan.
  *
  * The node runs its release at the first fetch and then only reads its
- * tuplestore, however the plan loops, rewinds or runs backwards.  Some plans
- * hold the same node twice: they share one store (shared_store.c).
+ * tuplestore, however the plan loops, rewinds or runs backwards.  Nodes that
+ * occur twice in a plan share one store (shared_store.c).
  */
 #include "postgres.h"
 
@@ -51,12 +51,14 @@ typedef struct release_state
 	List	   *parameters;		/* of ExprState * */
 	List	   *conditions;		/* of ExprState *: over several keys */
 	dp_ledger_standing standing;	/* of the asking role, at begin */
-	uint64		job;			/* that is kept, to be done again, or 0 */
+	uint64		job;			/* number of a kept job to run again, or 0 */
 	bool		stamped;
 	bool		exact;
-	dp_stamp	stamp;			/* if stamped: of before it was read, charges
-								 * not counted */
-	TimestampTz begun;			/* and when, in which message of a client */
+	dp_stamp	stamp;			/* valid if `stamped`; taken before `standing`
+								 * was read; commits of charges are not counted
+								 * in it */
+	TimestampTz begun;			/* start of the node and of the client's
+								 * statement */
 	TimestampTz statement;
 	List	   *relations;		/* pinned from begin to end */
 	dp_shared_store *shared;
@@ -94,7 +96,7 @@ static const CustomExecMethods exec_methods = {
 	.ExplainCustomScan = explain_release
 };
 
-/* dp_run_is_release: is it the node of one, without anything below? */
+/* dp_run_is_release: is the plan a release's node, with nothing below? */
 bool
 dp_run_is_release(const Plan *plan)
 {
@@ -103,7 +105,7 @@ dp_run_is_release(const Plan *plan)
 		((const CustomScan *) plan)->custom_plans == NIL;
 }
 
-/* dp_run_node_init: register the types of nodes; once, while preloading. */
+/* dp_run_node_init: register the node types; once, while preloading. */
 void
 dp_run_node_init(void)
 {
@@ -243,7 +245,7 @@ pin_relations(release_state *state)
 	}
 }
 
-/* The relations of a job are opened; whoever else may be asked, was. */
+/* Open the relations of a kept job; all other checks still hold. */
 static bool
 begin_kept(release_state *state, const dp_release_plan *plan)
 {
@@ -258,7 +260,7 @@ begin_kept(release_state *state, const dp_release_plan *plan)
 	return true;
 }
 
-/* What the asker may spend, and his rights. */
+/* Check rights and get what the asking role may spend. */
 static void
 begin_anew(release_state *state, const dp_release_plan *plan)
 {
@@ -309,7 +311,7 @@ evaluate(ExprState *state, ExprContext *econtext)
 					 length, isnull ? (Datum) 0 : value, isnull, by_value);
 }
 
-/* The prepared release, in the current context; `tell`: in NOTICEs. */
+/* Prepare the release, in the current context; `tell`: with NOTICEs. */
 static dp_release_spec *
 prepare_release(release_state *state, bool tell)
 {
@@ -337,9 +339,9 @@ prepare_release(release_state *state, bool tell)
 }
 
 /*
- * Has the release been begun just now, by a statement that runs to its end?
- * Portals of cursors have names, and who binds and executes by messages of
- * their own runs it at another time than he begins it.
+ * Did the statement begin just now, and will it run to its end? Portals of
+ * cursors have names, and the extended protocol executes them in later
+ * messages than those that begin them.
  */
 static bool
 is_just_begun(const release_state *state)
@@ -351,8 +353,8 @@ is_just_begun(const release_state *state)
 }
 
 /*
- * Rights, floor and ceiling may have changed since a cursor was begun.
- * Charges change neither.  Returns whether it is known that nothing has.
+ * Rights, floor and ceiling may have changed since a cursor began; charges
+ * change neither.  Returns whether nothing is known to have changed.
  */
 static bool
 renew_standing(release_state *state)
@@ -374,7 +376,7 @@ renew_standing(release_state *state)
 	return same;
 }
 
-/* What the release's job is to be kept with, or NULL. */
+/* What the release's job is kept with, or NULL. */
 static dp_kept_job *
 want_job(const release_state *state, const dp_release_spec *spec)
 {
@@ -392,7 +394,7 @@ want_job(const release_state *state, const dp_release_spec *spec)
 						   &state->stamp, &state->standing, named, spec);
 }
 
-/* Have the release look for an answer, or make one. */
+/* Have the release find a stored answer, or make one. */
 static void
 look_for_answer(release_state *state, const dp_stamp *stamp, bool stamped)
 {
@@ -441,7 +443,7 @@ run_release(release_state *state)
 			look_for_answer(state, &stamp, stamped);
 	}
 	MemoryContextSwitchTo(old);
-	/* Pages of the ledger are pruned now and then by whoever reads them. */
+	/* reading pages of the ledger may prune them, which is not counted */
 	pgBufferUsage = buffers;
 	pgWalUsage = wal;
 }
@@ -467,7 +469,7 @@ attach_reader(release_state *state)
 	state->attached = true;
 }
 
-/* The next row of the store, or an empty slot at its end. */
+/* Return the next row of the store, or an empty slot at its end. */
 static TupleTableSlot *
 next_stored(ScanState *node)
 {
@@ -504,10 +506,9 @@ next_row(ScanState *node)
 }
 
 /*
- * Where a row is evaluated again (EvalPlanQual) because somebody else has
- * changed it, its subqueries are run again.  Older minor versions of
- * PostgreSQL ask this for the rows of their scans, where these have no
- * relation.
+ * When a row is rechecked (EvalPlanQual) after a concurrent update, its
+ * subqueries run again.  Older minor versions of PostgreSQL call this for
+ * scans without a relation.
  */
 static bool
 recheck_row(ScanState *node, TupleTableSlot *slot)
@@ -558,7 +559,7 @@ explain_release(CustomScanState *node, List *ancestors, ExplainState *es)
 
 	if (spec == NULL)
 		spec = prepare_release(state, false);
-	/* what others explain when it has ended is not refused */
+	/* an EXPLAIN after the query (auto_explain) is not refused */
 	if ((estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 &&
 		ActiveSnapshotSet() &&
 		!dp_run_has_answer(spec, &state->standing, estate,

@@ -1,21 +1,21 @@
 /*
  * ordinary.c
- *	  Is a statement one that dp_pg has nothing to do with?
+ *	  Recognizes statements that dp_pg has nothing to do with.
  *
- * Nearly all are, and pay for this one walk.  An ordinary one has no aggregate
- * of ours, and all rights on the relations that it names: views, rules and the
- * conditions of row security are part of the tree when it is planned.  Nor has
- * it a function that might become a part of FROM later, where its body could
- * have either: one in SQL that returns a set.  What else it calls has
- * statements of its own, which are planned by themselves.  (A function may be
- * made anew while the planner folds constants: what it comes to then has no
- * block, and rights on it are looked at there, rights.c.)
+ * Nearly all statements are ordinary, and cost only this walk.  An ordinary
+ * statement has no aggregate of ours, and all rights on the relations it
+ * names: views, rules and the conditions of row security are part of the tree
+ * when it is planned.  Nor does it call a set-returning function in SQL, which
+ * might be inlined into FROM, where its body could have either.  What other
+ * functions run are statements that are planned separately.  (A function may
+ * be replaced while the planner folds constants: its body then has no block,
+ * and rights on it are checked there, rights.c.)
  *
- * A level says what it has.  Without subqueries in expressions, only those in
- * FROM and WITH are levels below it, and whatever makes a statement none of
- * these is in targets, HAVING and functions in FROM.  An aggregate of an outer
- * level stands in such a subquery of that level, or in one below it.  The
- * planner relies on the same, so that what says less than it has fails.
+ * The flags of a level are used.  Without subqueries in expressions, only
+ * those in FROM and WITH are levels below it, and whatever makes a statement
+ * not ordinary is in targets, HAVING and functions in FROM. An aggregate of an
+ * outer level is in such a subquery of that level, or in one below it.  The
+ * planner relies on the same flags, so a tree with wrong flags fails.
  */
 #include "postgres.h"
 
@@ -33,8 +33,8 @@
 static bool concern_walker(Node *node, void *context);
 
 /*
- * Could the set that a function returns become a query in FROM, or is it our
- * marker (planner.c), by its name?  The planner reads the same row.
+ * Could the function's set become a query in FROM, or is the function our
+ * marker (planner.c), judged by its name? The planner reads the same row.
  */
 static bool
 may_become_query(Oid function)
@@ -53,8 +53,8 @@ may_become_query(Oid function)
 }
 
 /*
- * Does a level lack a right, or read system catalogs or nothing, while their
- * statistics may be closed for the user (closed_statistics.c)?
+ * Does a level lack a right, or does it read system catalogs or nothing while
+ * their statistics may be closed for the user (closed_statistics.c)?
  */
 static bool
 lacks(Query *level)
@@ -75,7 +75,7 @@ lacks(Query *level)
 	return false;
 }
 
-/* The context is NULL where rights do not matter. */
+/* If context is NULL, rights do not matter. */
 static bool
 concerns_level(Query *level, void *context)
 {
@@ -135,7 +135,7 @@ concern_walker(Node *node, void *context)
 	return expression_tree_walker(node, concern_walker, context);
 }
 
-/* dp_run_is_ordinary: true if nothing but the planner need see it. */
+/* dp_run_is_ordinary: can the planner do without us? */
 bool
 dp_run_is_ordinary(Query *query)
 {
@@ -144,7 +144,7 @@ dp_run_is_ordinary(Query *query)
 	return !concerns_level(query, &rights_matter);
 }
 
-/* dp_run_may_hold_block: false for one that is ordinary but for rights. */
+/* dp_run_may_hold_block: false if it is ordinary, apart from rights. */
 bool
 dp_run_may_hold_block(Query *query)
 {

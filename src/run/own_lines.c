@@ -1,10 +1,10 @@
 /*
  * own_lines.c
- *	  The lines of dp_pg.ledger that a role asked for, by their index.
+ *	  Reads the ledger lines of the asking role by their index.
  *
- * Indexes of tables with policies are not read, since conditions of a query
- * would choose what is met (row_security.c).  But the ledger may have millions
- * of lines.  So it can be read in two parts:
+ * Indexes of tables with policies are not used, since conditions of a query
+ * would choose which rows the policy sees (row_security.c).  But the ledger
+ * may have millions of lines.  So it can be read in two parts:
  *
  *	- the role's own lines, by the index ledger_asker, whose first columns are
  *	  what the policy compares: cluster = this one AND role_oid = the role.
@@ -14,8 +14,8 @@
  *	  dp_pg.sees_more(): nobody meets them who has no dataset, unless there
  *	  are lines from before a restore, which belong to roles by their names.
  *
- * Both come in the order of ids, if that helps: a query for the last lines
- * reads these alone.  The whole policy stays a condition of both.
+ * Both are read in the order of ids if that helps: a query for the last lines
+ * reads only these.  Both keep the whole policy as a condition.
  */
 #include "postgres.h"
 
@@ -39,7 +39,7 @@ enum
 	ASKER_ID
 };
 
-/* The column of an index equals a value: a condition on its table. */
+/* Make the condition that the column of an index equals a value. */
 static RestrictInfo *
 column_equals(PlannerInfo *root, const IndexOptInfo *index, int column,
 			  Datum value)
@@ -59,7 +59,7 @@ column_equals(PlannerInfo *root, const IndexOptInfo *index, int column,
 	return make_simple_restrictinfo(root, is);
 }
 
-/* Does a condition compare the id with what is known before the scan? */
+/* Does a condition compare the id with something known before the scan? */
 static bool
 compares_id(const IndexOptInfo *index, const RestrictInfo *condition)
 {
@@ -87,7 +87,10 @@ add_clause(List *clauses, RestrictInfo *condition, int column)
 	return lappend(clauses, clause);
 }
 
-/* How its own lines are found: `own`, and what the query says of ids. */
+/*
+ * Index clauses for a role's own lines: `own`, and the query's conditions on
+ * the id.
+ */
 static List *
 own_clauses(const RelOptInfo *rel, const IndexOptInfo *asker, List *own)
 {
@@ -102,7 +105,7 @@ own_clauses(const RelOptInfo *rel, const IndexOptInfo *asker, List *own)
 	return clauses;
 }
 
-/* The conditions of lines that are not `own`. */
+/* Conditions for the lines that `own` does not select. */
 static List *
 other_conditions(PlannerInfo *root, const RelOptInfo *rel, List *own)
 {
@@ -130,7 +133,7 @@ read_index(PlannerInfo *root, const IndexOptInfo *index, List *clauses,
 									  direction, false, NULL, 1.0, false);
 }
 
-/* Both parts, in an order of ids if that is of use. */
+/* Add the path that reads both parts, ordered by id if that is of use. */
 static void
 add_parts(PlannerInfo *root, RelOptInfo *rel, const IndexOptInfo *asker,
 		  IndexOptInfo *ids, List *own, bool sees_more,
@@ -161,10 +164,10 @@ add_parts(PlannerInfo *root, RelOptInfo *rel, const IndexOptInfo *asker,
 
 /*
  * dp_run_add_own_lines
- *	  Add the ways to read a table of dp_pg in two parts, if it is the ledger.
+ *	  Add the paths that read a table in two parts, if it is the ledger.
  *
- * Whether the role sees more is asked here for sizes and costs alone; a plan
- * that is kept asks again.
+ * Whether the role sees more lines is looked up here only for sizes and costs;
+ * cached plans look it up again.
  */
 void
 dp_run_add_own_lines(PlannerInfo *root, RelOptInfo *rel, List *indexes)

@@ -1,7 +1,7 @@
 /*
  * own_query.c
- *	  Queries of the asker's that run before a release, by themselves: planned
- *	  and executed as any other of his, with charges of their own.
+ *	  Queries of the asking role that run before a release: planned and
+ *	  executed like any other of its queries, with charges of their own.
  */
 #include "postgres.h"
 
@@ -15,7 +15,7 @@
 
 /*
  * dp_run_plan_subquery
- *	  Plan a query that the block runs before as the analyst's own.
+ *	  Plan a query that runs before the block, as the asking role's own.
  */
 PlannedStmt *
 dp_run_plan_subquery(const dp_block *block, Query *subquery,
@@ -40,7 +40,7 @@ dp_run_plan_subquery(const dp_block *block, Query *subquery,
 
 /*
  * dp_run_execute
- *	  Run the asker's own plan under the active snapshot.
+ *	  Run such a plan under the active snapshot.
  */
 void
 dp_run_execute(PlannedStmt *plan, const char *text,
@@ -60,11 +60,11 @@ dp_run_execute(PlannedStmt *plan, const char *text,
 
 /*
  * dp_run_check_columns
- *	  55000 unless rows have the types that the block was made for.
+ *	  Raise 55000 unless rows have the types for which the block was made.
  *
- * A query is planned when it runs, and a function of the asker's that is
- * inlined then may give other columns than when the query was analysed.  What
- * is made of its rows by the old types would be read from anywhere.
+ * A query is planned when it runs, and an inlined function may then return
+ * other columns than when the query was analysed.  Reading its rows by the old
+ * types could read arbitrary memory.
  */
 void
 dp_run_check_columns(TupleDesc columns, const List *targets)
@@ -79,7 +79,7 @@ dp_run_check_columns(TupleDesc columns, const List *targets)
 	if (!same)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("a query within a private one gives other columns "
+				 errmsg("a query within a private one returns other columns "
 						"than when it was analysed"),
 				 errdetail("A relation or function changed since.  Nothing "
 						   "was charged for it."),
@@ -90,8 +90,8 @@ dp_run_check_columns(TupleDesc columns, const List *targets)
 
 /*
  * dp_run_open_only
- *	  Check the rights of the asker's own plan and whatever else its start
- *	  checks; nothing is read.
+ *	  Check rights and whatever else the start of such a plan checks; reads
+ *	  nothing.
  */
 void
 dp_run_open_only(PlannedStmt *plan, ParamListInfo params,

@@ -19,10 +19,10 @@
 
 #include "run.h"
 
-/* Most parts that a range of integers or dates makes. */
+/* The largest number of parts of a range of integers or dates. */
 #define MAX_PARTS 1000000
 
-/* Where there are fewer, reading the whole relation is about as fast. */
+/* With fewer parts, reading the whole relation is about as fast. */
 #define INDEXED_PARTS 10
 
 static bool
@@ -31,7 +31,7 @@ is_whole_type(Oid type)
 	return dp_places_is_integer(type) || type == DATEOID;
 }
 
-/* The value as bytes that are equal exactly when values are. */
+/* Write the value as bytes, which are equal exactly if values are. */
 static void
 value_bytes(Oid type, Datum value, StringInfo bytes)
 {
@@ -61,7 +61,7 @@ value_bytes(Oid type, Datum value, StringInfo bytes)
 	}
 }
 
-/* Hexadecimal SHA-256 of the value, as much as a name holds. */
+/* The hexadecimal SHA-256 of the value, truncated to the length of a name. */
 static void
 hash_value(Oid type, Datum value, NameData *out)
 {
@@ -81,7 +81,7 @@ hash_value(Oid type, Datum value, NameData *out)
 		snprintf(NameStr(*out) + 2 * i, 3, "%02x", digest[i]);
 }
 
-/* The value as it will be compared with rows. */
+/* The value, in the type in which it is compared with rows. */
 static Const *
 make_value(const dp_block *block, Datum value, bool isnull)
 {
@@ -97,7 +97,10 @@ make_value(const dp_block *block, Datum value, bool isnull)
 					 length, isnull ? (Datum) 0 : value, isnull, by_value);
 }
 
-/* The value as declared keys are written: ISO dates, whatever is set. */
+/*
+ * The value as declared keys are written: dates in ISO style, whatever
+ * DateStyle is.
+ */
 static char *
 canonical_text(const Const *value)
 {
@@ -124,7 +127,7 @@ canonical_text(const Const *value)
 	return pstrdup(buffer);
 }
 
-/* How many parts are declared; 0 for more than can be. */
+/* The number of declared parts; 0 if there are too many. */
 static int64
 count_parts(const dp_attribute *declared, Oid type)
 {
@@ -153,8 +156,8 @@ is_within(const dp_attribute *declared, const Const *value)
 }
 
 /*
- * Is the value one of those that the owner made public?  By what is declared
- * alone, so that a value does not change its part while the partition lasts.
+ * Has the owner made the value public? Decided by the declaration alone, so
+ * that a value does not change its part while the partition lasts.
  */
 static bool
 is_declared(const dp_attribute *declared, const Const *value)
@@ -178,12 +181,12 @@ is_declared(const dp_attribute *declared, const Const *value)
 
 /*
  * dp_run_set_part
- *	  Note the part that the block's condition keeps it in, and the value that
- *	  its rows are held to.  There is none for NULL, where the column is not
- *	  immutable any more, and where neighbours may move between parts.
+ *	  Set the part to which the block's condition restricts it, and the value
+ *	  that its rows must have.  There is none for NULL, if the column is no
+ *	  longer immutable, or if neighbours may move between parts.
  *
- * Each declared value is a part; all others together are one more, so that
- * nobody can make up parts without end.
+ * Each declared value is a part; all others together are one more, so that the
+ * number of parts is bounded.
  */
 void
 dp_run_set_part(dp_release_spec *spec, bool replace, Datum value,
@@ -210,8 +213,9 @@ dp_run_set_part(dp_release_spec *spec, bool replace, Datum value,
 
 /*
  * dp_run_check_part
- *	  Drop the part when rows that the snapshot sees may have moved since:
- *	  the trigger that keeps the column is younger, or gone.
+ *	  Drop the part if rows that the snapshot sees may have changed theirs
+ *	  since: the trigger that keeps the column immutable is newer than the
+ *	  snapshot, or gone.
  */
 void
 dp_run_check_part(dp_release_spec *spec, Snapshot snapshot)

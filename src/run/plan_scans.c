@@ -2,9 +2,9 @@
  * plan_scans.c
  *	  Plans that read private rows into partitions (named_stores.c).
  *
- * Where rows of units are brought together, each relation is read by a plan of
- * its own, and so is what leads to units that are behind keys; the plan of the
- * inner query runs over what that gives.
+ * If rows are gathered by unit, each relation is read by a plan of its own,
+ * and so are the relations that lead to units behind keys; the plan of the
+ * inner query runs over the result.
  */
 #include "postgres.h"
 
@@ -13,13 +13,14 @@
 
 #include "run.h"
 
-#define STEPS 16				/* most of one query: each takes memory */
+#define STEPS 16				/* most steps of one query: each takes
+								 * memory */
 
 /*
  * dp_run_add_workers
- *	  What each parallel worker may take, of a job with plan, memory and row
- *	  (many: they hand over rows of units), and what joined rows take in every
- *	  process, and in a copy that workers share; joined may be NULL.
+ *	  Set what each parallel worker may take, for a job with plan, memory and
+ *	  row (many: workers hand over rows of units), and what joined rows take in
+ *	  every process and in the copy that workers share; joined may be NULL.
  */
 void
 dp_run_add_workers(dp_reader_job *job, bool many, const dp_inner *run,
@@ -36,7 +37,7 @@ dp_run_add_workers(dp_reader_job *job, bool many, const dp_inner *run,
 	job->shared = run->facts.copied ? dp_run_joined_bytes(joined) : 0;
 }
 
-/* Each of several relations is read by a plan of its own. */
+/* Plan the scan of one of several relations. */
 static void
 plan_scan(Query *scan, Oid relid, const dp_block *block,
 		  const dp_ledger_standing *standing, const dp_inner *inner,
@@ -67,7 +68,10 @@ plan_scan(Query *scan, Oid relid, const dp_block *block,
 	dp_reader_expect_packs(job, plan, run.memory, run.row);
 }
 
-/* Who has a key has the unit of its one row: the reading snapshot says so. */
+/*
+ * A key identifies the one row that has its unit; prove it for the reading
+ * snapshot.
+ */
 static void
 check_key(Oid relid, const List *key)
 {
@@ -83,7 +87,7 @@ check_key(Oid relid, const List *key)
 					 "transaction may see it.")));
 }
 
-/* What gives the units of its rows, where these are behind keys. */
+/* Plan the scans that lead from keys to units. */
 static void
 plan_steps(const dp_joined *source, const dp_block *block,
 		   const dp_ledger_standing *standing, const dp_inner *inner,
@@ -103,7 +107,7 @@ plan_steps(const dp_joined *source, const dp_block *block,
 	}
 }
 
-/* What a reader reserves is not as much as a query has relations. */
+/* A reader reserves memory for fewer steps than a query may have relations. */
 static void
 check_steps(const dp_block *block)
 {
@@ -126,12 +130,13 @@ check_steps(const dp_block *block)
 
 /*
  * dp_run_plan_scans
- *	  Give a job the scans of its block's private rows, if they are read by
- *	  plans of their own.  `inner`: how the block's own query is planned.
+ *	  Plan the scans of the block's private rows, if these are read by plans of
+ *	  their own, and add them to the job.  `inner`: how the block's own query
+ *	  is planned.
  *
  * Errors: those of dp_rules_settle_policies, of dp_run_take_rights and of
- * planning; 54000 too many keys
- * lead to units; 55000 a unit is behind what is no key.
+ * planning; 54000 too many keys lead to units; 55000 a unit is behind columns
+ * that are no key.
  */
 void
 dp_run_plan_scans(const dp_block *block,
@@ -168,9 +173,8 @@ check_scan(Query *scan, Oid relid, const dp_block *block,
 
 /*
  * dp_run_check_scans
- *	  What would be refused of rights, row security, units and steps when the
- *	  block's queries are made ready; nothing is planned.  Requires an active
- *	  snapshot.
+ *	  Raise what making the block's queries ready would raise about rights, row
+ *	  security, units and steps; plans nothing.  Requires an active snapshot.
  */
 void
 dp_run_check_scans(const dp_block *block, const dp_ledger_standing *standing)

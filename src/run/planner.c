@@ -5,11 +5,11 @@
  *
  * A release stands in the outer query as a call of the marker function
  * dp_pg.release(nonce, index).  The nonce is drawn for every planner call, so
- * that nobody can write a marker himself: a marker is accepted only while the
- * planner call that made it, or one nested in it, is under way.
+ * that no user can forge a marker: it is accepted only during the planner call
+ * that made it, or one nested in it.
  *
- * Ordinary statements pay one walk over their tree (ordinary.c).  The inner
- * query of a release, which was verified, is planned as it is.
+ * Ordinary statements cost one walk over their tree (ordinary.c).  The
+ * verified inner query of a release is planned unchanged.
  */
 #include "postgres.h"
 
@@ -45,7 +45,7 @@ typedef struct planner_call
 	List	   *relations;		/* OIDs the plan depends on */
 	List	   *inval_items;
 	Oid			marker;
-	bool		tells;			/* in a NOTICE, each time it is planned */
+	bool		tells;			/* raises a NOTICE each time it is planned */
 } planner_call;
 
 static planner_hook_type previous_planner = NULL;
@@ -63,7 +63,7 @@ forget_marker(Datum arg, int cacheid, uint32 hashvalue)
 	marker_cache = InvalidOid;
 }
 
-/* dp_pg.release(bigint, integer), which stands for one; or InvalidOid. */
+/* The OID of the marker, dp_pg.release(bigint, integer), or InvalidOid. */
 static Oid
 find_marker(void)
 {
@@ -107,7 +107,7 @@ dp_release_called(PG_FUNCTION_ARGS)
 	PG_RETURN_NULL();
 }
 
-/* The planner call under way whose marker this is, or NULL. */
+/* The current planner call whose marker this is, or NULL. */
 static planner_call *
 call_of_marker(FuncExpr *function, int *index)
 {
@@ -176,7 +176,7 @@ add_dependencies(planner_call *call, Query *query)
 	call->inval_items = list_concat(call->inval_items, inval_items);
 }
 
-/* Take a block over: remember it and let its entry call the marker. */
+/* Record a block and make its entry a call of the marker. */
 static void
 take_block(dp_block *block, RangeTblEntry *entry, void *context)
 {
@@ -220,8 +220,9 @@ draw_nonce(planner_call *call)
 }
 
 /*
- * An error is free beside its value; alone, or with another price than the
- * value has, it is a release more, which nobody sees in the answer.
+ * An error is free if its value is returned too; alone, or with another price
+ * than the value, it is an additional release, which does not appear in the
+ * result.
  */
 static void
 tell_error_alone(void)
@@ -267,8 +268,9 @@ split_query(planner_call *call, Query *query, const char *text)
 }
 
 /*
- * Make a cached plan depend on what its releases depend on: entries that only
- * lock the relations, and every object the inner queries use.
+ * Make a cached plan depend on whatever its releases depend on: by entries
+ * that only lock the relations, and by every object that the inner queries
+ * use.
  */
 static void
 add_plan_dependencies(planner_call *call, PlannedStmt *plan)
@@ -293,9 +295,9 @@ add_plan_dependencies(planner_call *call, PlannedStmt *plan)
 }
 
 /*
- * Read plain aggregates as private ones, in transparent mode.  What a release
- * itself has planned has been rewritten, or reads as the owner.  True when the
- * statement may have become another one.
+ * In transparent mode, read plain aggregates as private ones.  Queries that a
+ * release plans have been rewritten already, or read as the owner.  True if
+ * the statement may have changed.
  */
 static bool
 rewrite_query(Query *query, const char *text)
@@ -315,9 +317,9 @@ rewrite_query(Query *query, const char *text)
 }
 
 /*
- * Could the plan be another one for somebody else?  In transparent mode, where
- * it reads relations that a user made: he may lack a right that is there now.
- * And where it reads pg_class, whose statistics may be closed for him.
+ * Could another role get another plan? In transparent mode, if it reads users'
+ * relations: the role may lack a right.  And if it reads pg_class, whose
+ * statistics may be closed for the role.
  */
 static bool
 depends_on_role(const PlannedStmt *plan)
@@ -333,7 +335,7 @@ depends_on_role(const PlannedStmt *plan)
 	return false;
 }
 
-/* What would have planned it without us. */
+/* Call the planner that would have planned it without us. */
 static PlannedStmt *
 hand_on(Query *query, const char *text, int options, ParamListInfo params)
 {
@@ -350,7 +352,7 @@ plan_statement(Query *query, const char *text, int options,
 	PlannedStmt *plan;
 	dp_kept_plan *wanted = NULL;
 	bool		alone = current_call == NULL;
-	bool		inlines;		/* it may put functions' bodies into FROM */
+	bool		inlines;		/* it may inline functions into FROM */
 	bool		lacks;
 	bool		changed;
 	bool		closed;
@@ -368,7 +370,7 @@ plan_statement(Query *query, const char *text, int options,
 	plan = alone ? dp_run_find_plan(query, text, options, params) : NULL;
 	if (plan != NULL)
 		return plan;
-	/* nothing is private to those who have every right */
+	/* with every right, nothing is private */
 	lacks = dp_run_lacks_right(query);
 	changed = lacks && rewrite_query(query, text);
 	if (changed)
@@ -377,7 +379,7 @@ plan_statement(Query *query, const char *text, int options,
 	inlines = dp_run_may_hold_block(query);
 	if (inlines && alone)
 		wanted = dp_run_want_plan(query, text, options, params);
-	/* without a right, it may be one that asks for public keys alone */
+	/* without a right, it may ask for public keys only */
 	if (inlines || (lacks && dp_run_reaches_protected(query)))
 	{
 		split_query(&call, query, text);
@@ -408,7 +410,9 @@ plan_statement(Query *query, const char *text, int options,
 	return plan;
 }
 
-/* An inner query in whose planning the statement is called has to wait. */
+/*
+ * If the statement is run while an inner query is planned, that is suspended.
+ */
 static PlannedStmt *
 plan_release_query(Query *query, const char *text, int options,
 				   ParamListInfo params)

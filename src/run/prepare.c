@@ -16,9 +16,9 @@
 
 /*
  * dp_run_parameter_exprs
- *	  What bounds may follow from (block->publics); every parameter (bounds,
- *	  epsilon) of every aggregate, in order; then the value of the block's
- *	  partition column.
+ *	  In order: what bounds may follow from (block->publics); every parameter
+ *	  (bounds, epsilon) of every aggregate; the value of the block's partition
+ *	  column.
  */
 List *
 dp_run_parameter_exprs(const dp_block *block)
@@ -46,7 +46,7 @@ dp_run_parameter_exprs(const dp_block *block)
 	return parameters;
 }
 
-/* The second argument of a pair: a column, or what it follows from. */
+/* Prepare the second argument of a pair: a column, or what it follows from. */
 static void
 prepare_second(const dp_block *block, Node *base, dp_second *second)
 {
@@ -68,7 +68,7 @@ raise_undeclared(const dp_measure *measure)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("dp_pg.%s does not support keys that nobody declared",
+			 errmsg("dp_pg.%s does not support undeclared keys",
 					measure->ops->name),
 			 errhint("Declare the keys, or count with dp_count and "
 					 "FILTER.")));
@@ -126,7 +126,10 @@ set_domains(dp_release_spec *spec, const List *domains)
 		spec->domains[foreach_current_index(lc)] = lfirst(lc);
 }
 
-/* How many aggregates of the block keep the values of rows, not a number? */
+/*
+ * How many aggregates of the block collect values of rows rather than a
+ * number.
+ */
 static int
 count_collections(const dp_block *block)
 {
@@ -145,7 +148,7 @@ count_collections(const dp_block *block)
 	return n;
 }
 
-/* All groups are in memory at once. */
+/* Check that all groups fit into memory at once. */
 static void
 check_cells(int64 groups, int64 width)
 {
@@ -177,7 +180,10 @@ unpack(const List *constants, Datum **values, bool **nulls)
 	}
 }
 
-/* Of the relations that some rows are made of, the larger ones. */
+/*
+ * The larger bounds of the relations in `leaves`, from which some rows are
+ * made.
+ */
 static dp_unit_bounds
 larger_bounds(const dp_block *block, const Bitmapset *leaves)
 {
@@ -208,10 +214,10 @@ larger_bounds(const dp_block *block, const Bitmapset *leaves)
 
 /*
  * dp_run_unit_bounds
- *	  How many rows and groups of a unit count, as the asker's settings and
- *	  the declarations say now, of several relations that a row is made of the
- *	  larger ones, and of arms of UNION ALL the sum; 0 and 0 where a unit has
- *	  one row, as where rows are grouped by their unit.
+ *	  How many rows and groups of a unit count, by the current settings and
+ *	  declarations: the larger numbers of the relations that a row is made
+ *	  from, and the sum over arms of UNION ALL. 0 and 0 if a unit has one row,
+ *	  as it has if rows are grouped by unit.
  */
 dp_unit_bounds
 dp_run_unit_bounds(const dp_block *block)
@@ -236,8 +242,8 @@ dp_run_unit_bounds(const dp_block *block)
 }
 
 /*
- * A unit cannot be in more groups than there are; where some keys are not
- * public nobody knows how many there are.
+ * Limit the groups of a unit to those that exist; if some keys are not public,
+ * their number is unknown.
  */
 static void
 set_unit_bounds(dp_release_spec *spec, const dp_unit_bounds *bounds)
@@ -257,7 +263,7 @@ set_unit_bounds(dp_release_spec *spec, const dp_unit_bounds *bounds)
 							 DP_TOLD_KEYS_MAX : spec->groups), 1);
 }
 
-/* Of the first bound that the call gives, or of the call. */
+/* The location of the first bound that the call gives, or of the call. */
 static int
 bounds_location(const dp_measure *measure)
 {
@@ -277,7 +283,7 @@ count_parameters(const dp_measure *measure)
 	return (int) strlen(dp_measure_form(measure->ops, measure->aggregate));
 }
 
-/* What all values cost, beside the decision about keys. */
+/* Set what all values cost, apart from the decision about keys. */
 static void
 set_charge(dp_release_spec *spec)
 {
@@ -293,9 +299,10 @@ set_charge(dp_release_spec *spec)
 
 /*
  * dp_run_prepare
- *	  See run.h; *location: receives where in the query what is judged stands.
- *	  Errors: 22023 for bad parameters, 54000 for too many groups; nothing has
- *	  been charged then.
+ *	  See run.h; *location receives the query position of what is checked.
+ *
+ * Errors: 22023 for bad parameters, 54000 for too many groups; nothing has
+ * been charged then.
  */
 dp_release_spec *
 dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
@@ -373,8 +380,8 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 
 /*
  * dp_run_is_free
- *	  Does the release tell public values only?  Public keys without
- *	  aggregates, or no group at all: then no row is read, and nothing charged.
+ *	  Does the release return public values only: public keys without
+ *	  aggregates, or no group at all? Then no row is read and nothing charged.
  */
 bool
 dp_run_is_free(const dp_release_spec *spec)
@@ -384,8 +391,8 @@ dp_run_is_free(const dp_release_spec *spec)
 
 /*
  * dp_run_count_values
- *	  How many values the release charges for: its measures', and the decision
- *	  which undeclared keys are told.
+ *	  How many values the release charges for: its measurements, and the
+ *	  decision which undeclared keys are released.
  */
 int
 dp_run_count_values(const dp_release_spec *spec)
@@ -393,7 +400,7 @@ dp_run_count_values(const dp_release_spec *spec)
 	return spec->nmeasures + (spec->undeclared ? 1 : 0);
 }
 
-/* The epsilon of one value, held against the ceiling. */
+/* The epsilon of one value, checked against the ceiling. */
 static dp_fixed
 check_price(const dp_release_spec *spec, const dp_rational *epsilon,
 			const dp_ledger_standing *standing)
@@ -409,12 +416,12 @@ check_price(const dp_release_spec *spec, const dp_rational *epsilon,
 
 /*
  * dp_run_check_prices
- *	  Hold every price against the ceiling of the dataset, and against delta,
- *	  and what all values cost together, by the epsilons that were asked for,
- *	  against the floors of server and dataset.  Nothing has been charged yet.
+ *	  Check every price against the ceiling of the dataset and against delta,
+ *	  and the sum of the requested epsilons against the floors of server and
+ *	  dataset.  Nothing has been charged yet.
  *
- * With dp_pg.split each part was rounded down, by less than a unit: so much
- * may be missing.
+ * dp_pg.split rounds each part down, so the sum may fall short by less than
+ * one unit for each.
  */
 void
 dp_run_check_prices(const dp_release_spec *spec,
@@ -506,7 +513,7 @@ dp_run_mechanism_text(const dp_release_spec *spec)
 	return text.data;
 }
 
-/* dp_run_request: what the release asks the ledger for. */
+/* dp_run_request: fill in what the release asks the ledger for. */
 void
 dp_run_request(const dp_release_spec *spec, dp_ledger_request *request)
 {

@@ -28,7 +28,7 @@ extern bool dp_run_is_shared_path(const Path *path);
 extern bool dp_run_is_shared(const Plan *plan);
 extern bool dp_run_tell_shared(Plan *plan, bool gathered);
 
-/* What a step costs that settings turn off, until 18: more than all others. */
+/* Cost of a step that settings turn off, before 18: more than all others. */
 #define DP_RUN_OFF 1e80
 
 /* public_join.c */

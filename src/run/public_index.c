@@ -2,11 +2,11 @@
  * public_index.c
  *	  The one index that an inner query may read.
  *
- * An index tells by the pages that are read how many rows have a value, and
- * where they are.  The owner may say that this is public for the parts that an
- * immutable column makes (dp_declare(..., public_sizes => true)).  A query
- * that WHERE holds to one of many such parts then reads a btree index whose
- * only key is that column, with no condition but on that column.  Nothing is
+ * The pages read through an index reveal how many rows have a value, and where
+ * they are.  The owner may declare that this is public for the parts of an
+ * immutable column (dp_declare(..., public_sizes => true)).  A query that
+ * WHERE restricts to one of many such parts then reads a btree index whose
+ * only key is that column, with conditions on that column only.  Nothing is
  * estimated: where the index can be used, it is.
  */
 #include "postgres.h"
@@ -29,7 +29,7 @@ is_usable(const IndexOptInfo *index, AttrNumber column)
 		index->indpred == NIL && index->opfamily[0] < FirstNormalObjectId;
 }
 
-/* amcostestimate: less than anything else costs. */
+/* amcostestimate: less than any other path costs. */
 static void
 cost_nothing(PlannerInfo *root, IndexPath *path, double loop_count,
 			 Cost *startup, Cost *total, Selectivity *selectivity,
@@ -44,8 +44,8 @@ cost_nothing(PlannerInfo *root, IndexPath *path, double loop_count,
 
 /*
  * dp_run_find_public_index
- *	  Of the relation's indexes leave the planner the one that may be read, or
- *	  none.
+ *	  Hide all of the relation's indexes from the planner except the one that
+ *	  may be read, if any.
  */
 void
 dp_run_find_public_index(Oid relid, RelOptInfo *rel, dp_public_facts *facts)
@@ -76,7 +76,7 @@ dp_run_find_public_index(Oid relid, RelOptInfo *rel, dp_public_facts *facts)
 
 /*
  * dp_run_prefer_public_index
- *	  Where there is a path that reads the index, drop all others.
+ *	  If there is a path that reads the index, drop all others.
  */
 bool
 dp_run_prefer_public_index(RelOptInfo *rel)
@@ -93,7 +93,7 @@ dp_run_prefer_public_index(RelOptInfo *rel)
 	return true;
 }
 
-/* Does a condition hold the column to the very value of the part? */
+/* Does a condition restrict the column to the value of the part? */
 static bool
 holds_to_part(const Node *condition, const Const *part)
 {
@@ -113,8 +113,8 @@ holds_to_part(const Node *condition, const Const *part)
 
 /*
  * dp_run_reads_public_part
- *	  Does a step of a plan read the index, with conditions on its column
- *	  alone, and one that holds it to the part?
+ *	  Does a step of a plan read the index, with conditions on its column only,
+ *	  one of which restricts it to the part?
  */
 bool
 dp_run_reads_public_part(const IndexScan *scan, const dp_public_facts *facts)

@@ -1,30 +1,30 @@
 /*
  * public_join.c
- *	  Joins in plans of inner queries hold in memory what was read beforehand.
+ *	  Joins in plans of inner queries hash only what was read beforehand.
  *
- * A hash table is made when the first private row is there, so whether there
- * is memory for it would tell of rows unless it was reserved.  Reserved is
- * what public rows take as they are (joined_rows.c), and rows of some units as
- * they are (bound/gather.c); of what joins make of these there is no bound.
- * So a hash table holds the rows of one name, or those of several that UNION
- * ALL puts one after the other.  Each parallel worker that joins has tables of
- * its own, and reserves as much (shared_rows.c).
+ * A hash table is built after the first private row, so whether memory
+ * suffices would depend on private rows unless it was reserved.  Memory is
+ * reserved for public rows as they are (joined_rows.c), and for the rows of
+ * some units as they are (bound/gather.c); the output of joins has no bound.
+ * So a hash table holds the rows of one name, or of several names under UNION
+ * ALL. Each parallel worker that joins has tables of its own, and reserves as
+ * much (shared_rows.c).
  *
- * So hash joins are turned off, and made here: wherever rows of one side are
- * such, and the join asks that something of both sides is equal.  Nested loops
- * are turned off as well, so that the planner takes one only where the query
- * leaves no order of joins without it, as where nothing is equal.  (Costs that
- * differ by less than a hundredth are equal to the planner: see count_once.)
- * What a condition leaves of the rows of one name, a nested loop keeps, too.
+ * So hash joins are disabled, and made here: wherever one side has such rows
+ * and the join equates something of both sides.  Nested loops are disabled as
+ * well, so that the planner takes one only if the query leaves no join order
+ * without it, as without equalities.  (To the planner, costs that differ by
+ * less than a hundredth are equal: see count_once.) A nested loop also keeps
+ * the rows of one name that a condition leaves.
  *
- * The planner would join public items with one another first, since they seem
- * small.  Such joins are dear, so that it does only where the query leaves no
- * other order, and that is refused.
+ * The planner would join public items with each other first, since they seem
+ * small.  Such joins get a high cost, so that it does this only if the query
+ * leaves no other order; that is refused.
  *
- * From 16 on the planner tells outer joins apart by their places among the
- * entries of FROM, and newer releases count those that keep rows without a
- * partner among them.  NOT EXISTS and NOT IN (block/semi_join.c) have no such
- * place until they get one here; without it no order is found for some.
+ * From 16 on the planner identifies outer joins by their range table indexes,
+ * and newer releases include antijoins.  NOT EXISTS and NOT IN
+ * (block/semi_join.c) get such an index here; without it the planner finds no
+ * order for some.
  */
 #include "postgres.h"
 
@@ -39,11 +39,13 @@
 #define DEAR 1e100
 #define FORBIDDEN 1000
 
-/* While an inner query is planned: its facts, and whose hook is not there. */
+/*
+ * While an inner query is planned: its facts, and the hook that ours replaces.
+ */
 static const dp_public_facts *planning = NULL;
 static set_join_pathlist_hook_type others_joins;
 
-/* dp_run_is_public_name: has the name public rows? */
+/* dp_run_is_public_name: does the name stand for public rows? */
 bool
 dp_run_is_public_name(const char *name, const dp_public_facts *facts)
 {
@@ -90,8 +92,8 @@ enter_joins_walker(Node *node, void *context)
 
 /*
  * dp_run_enter_joins
- *	  Give each join of an inner query that keeps rows without a partner an
- *	  entry in FROM of its level, as LEFT JOIN has; the query is changed.
+ *	  Give each antijoin of an inner query a range table entry in its level, as
+ *	  LEFT JOIN has; the query is changed.
  */
 void
 dp_run_enter_joins(Query *inner)
@@ -120,8 +122,7 @@ joins_public_only(const PlannerInfo *root, const RelOptInfo *rel)
 }
 
 /*
- * From 18 on a plan with fewer steps that settings forbid is taken, whatever
- * it costs.
+ * From 18 on the plan with fewer disabled steps is taken, whatever its cost.
  */
 static void
 make_dear(List *paths)
@@ -141,8 +142,8 @@ make_dear(List *paths)
 }
 
 /*
- * A nested loop costs what is off in its inner side as often as that runs;
- * here once, so that another step that is off above it still shows.
+ * A nested loop counts the cost of disabled steps on its inner side for each
+ * iteration; count it once, so that another disabled step above still matters.
  */
 static void
 count_once(List *paths)
@@ -194,7 +195,7 @@ has_lone_rows(const Path *path)
 	}
 }
 
-/* The cheapest of such paths, or NULL; safe: that workers may take. */
+/* The cheapest of such paths, or NULL; safe: one that workers may use. */
 static Path *
 find_lone_path(const RelOptInfo *rel, bool safe)
 {
@@ -211,7 +212,7 @@ find_lone_path(const RelOptInfo *rel, bool safe)
 	return NULL;
 }
 
-/* The equalities of both sides that a join may hash; an outer one its own. */
+/* The equalities by which a join may hash; for an outer join only its own. */
 static List *
 hash_clauses(RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner,
 			 JoinType type, const JoinPathExtraData *extra)
@@ -236,7 +237,7 @@ hash_clauses(RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner,
 	return clauses;
 }
 
-/* A hash join of two paths, or NULL where either is, or follows from more. */
+/* A hash join of two paths; NULL if either is NULL or parameterized. */
 static Path *
 make_hash_join(PlannerInfo *root, RelOptInfo *joinrel, Path *left,
 			   Path *right, List *clauses, JoinType type,
@@ -257,7 +258,7 @@ make_hash_join(PlannerInfo *root, RelOptInfo *joinrel, Path *left,
 	return path;
 }
 
-/* Workers may not tell for which hashed rows none of them had a partner. */
+/* Workers cannot tell which hashed rows had no partner in any of them. */
 static bool
 may_share(const RelOptInfo *joinrel, const RelOptInfo *outer, JoinType type)
 {
@@ -304,7 +305,10 @@ weigh_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 	make_dear(joinrel->partial_pathlist);
 }
 
-/* dp_run_weigh_public_joins: from now on, or with NULL not any more. */
+/*
+ * dp_run_weigh_public_joins: install the hook for an inner query with these
+ * facts, or with NULL remove it.
+ */
 void
 dp_run_weigh_public_joins(const dp_public_facts *facts)
 {
@@ -316,7 +320,7 @@ dp_run_weigh_public_joins(const dp_public_facts *facts)
 
 /* ---- what is hashed ---- */
 
-/* A join that keeps rows of its left side, and makes none? */
+/* Does a join only keep rows of its left side? */
 static bool
 only_asks(const Plan *plan)
 {
@@ -325,7 +329,9 @@ only_asks(const Plan *plan)
 		 ((const Join *) plan)->jointype == JOIN_ANTI);
 }
 
-/* A condition on no column, which lets all rows pass as they are, or none? */
+/*
+ * Is it a condition without columns, which passes all rows unchanged, or none?
+ */
 static bool
 is_gate(const Plan *plan)
 {
@@ -334,9 +340,9 @@ is_gate(const Plan *plan)
 }
 
 /*
- * The rows of one name, as they are, or some of them, or groups or rows of
- * windows (bound/gather_unit.c); or none, where a condition is false for all;
- * or of several, one after the other?
+ * Does the plan return rows of one name, all or some of them, or groups or
+ * window rows made of them (bound/gather_unit.c); or none, because a condition
+ * is false; or an Append of such?
  */
 static bool
 is_lone(const Plan *plan)
@@ -388,7 +394,7 @@ raise_public_join(void)
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("public relations are joined with one another before "
 					"private ones"),
-			 errdetail("What that gives would be made while private rows are "
+			 errdetail("The result would be computed while private rows are "
 					   "read.  %s", dp_ledger_told_uncharged()),
 			 errhint("Join them in a subquery of their own: JOIN (SELECT .. "
 					 "FROM a JOIN b ON ..) AS s ON ..")));
@@ -396,7 +402,7 @@ raise_public_join(void)
 
 /*
  * dp_run_hashes_joined
- *	  Does a plan hash anything but the rows of one name?
+ *	  Does a plan hash only rows of one name?
  *
  * Errors: 0A000 where it joins public rows with one another.
  */
@@ -426,16 +432,16 @@ keep_rows(Plan *scan)
 	NodeSetTag(kept, T_Material);
 	kept->plan.qual = NIL;
 	kept->plan.lefttree = scan;
-	kept->plan.plan_node_id = -1;	/* nobody looks for it by number */
+	kept->plan.plan_node_id = -1;	/* the number is not used */
 	return &kept->plan;
 }
 
 /*
  * dp_run_keep_rows
- *	  Where a nested loop looks at rows of one name anew for each other row,
- *	  and a condition leaves some of them out, have those kept that it leaves.
- *	  That is so where a joined column is equal to a constant: the planner
- *	  compares both sides with that, and not with one another.
+ *	  If a nested loop rescans the rows of one name and a condition filters
+ *	  them, materialize those that pass.  This happens if a joined column
+ *	  equals a constant: the planner compares both sides with it instead of
+ *	  with each other.
  */
 void
 dp_run_keep_rows(Plan *plan)

@@ -2,34 +2,33 @@
  * public_plan.c
  *	  Plans of inner queries follow from public facts.
  *
- * Which plan is chosen shows: in pg_stat_activity and pg_locks (parallel
- * workers), in counters, in time, in the pages that are read.  A planner that
- * knows statistics of private columns chooses by them, and an analyst's cost
- * settings turn every choice into a question about exact numbers.  So while an
+ * Which plan was chosen is visible in pg_stat_activity and pg_locks (parallel
+ * workers), in counters, in time, and in the pages that are read.  If the
+ * planner used statistics of private columns, an analyst's cost settings could
+ * turn each of its choices into a question about exact numbers.  So while an
  * inner query is planned
  *
- *	- statistics, widths and indexes of its relations do not exist, but for
- *	  one index whose pages its owner says are public (public_index.c);
+ *	- statistics, widths and indexes of its relations do not exist, except
+ *	  one index whose pages its owner declared public (public_index.c);
  *	- every relation has the same size, except that the number of workers
- *	  follows what its owner says of it (public_size.c);
- *	- settings of costs, and those that turn kinds of plans on and off as far
- *	  as they can be part of such a plan, have constant values;
- *	- nothing is compiled by LLVM: which functions are inlined follows costs,
- *	  and takes minutes for wide queries;
+ *	  follows the size its owner declared (public_size.c);
+ *	- settings of costs, and those that enable kinds of plans, as far
+ *	  as these can be part of such a plan, have constant values;
+ *	- nothing is compiled by LLVM: what is inlined depends on costs, and
+ *	  inlining takes minutes for wide queries;
  *
- * and the plan that comes out has none but the nodes listed below: none that
- * sorts but for a window, rows of some units (bound/gather.c), in memory; and
- * none that hashes but Agg, whose groups are public ones, and joins, which
- * hash rows of one name or groups, so that nothing is ever put on disk; and
- * none that waits for a value that is found while rows are read.  (Where
- * workers hand rows over, one that packs them comes below Gather,
- * reader/pack.c, and one that keeps rows of one name in memory below a nested
- * loop, public_join.c.)  What is left to choose by is the text of the query,
- * declarations, bounds of partitions, and what the session says of workers and
- * of constraints: all public.
+ * and the plan has only the nodes listed below.  None sorts, except for
+ * windows over rows of some units (bound/gather.c), in memory.  None hashes,
+ * except Agg, whose groups are public, and joins, which hash rows of one name
+ * or groups; so nothing is written to disk.  None waits for a value that is
+ * found while rows are read.  (If workers hand rows over, a node below Gather
+ * packs them, reader/pack.c; below a nested loop a node keeps rows of one name
+ * in memory, public_join.c.) What remains to choose by is public: the text of
+ * the query, declarations, bounds of partitions, and the session's settings
+ * for parallel workers and constraint_exclusion.
  *
- * The hook that hides sizes is where the planner comes to every relation, so
- * rights are looked at there once more for ordinary statements (rights.c).
+ * The hook that hides sizes is called for every relation, so rights of
+ * ordinary statements are checked there once more (rights.c).
  */
 #include "postgres.h"
 
@@ -56,28 +55,30 @@ static get_relation_info_hook_type previous_info = NULL;
 static set_rel_pathlist_hook_type previous_pathlist = NULL;
 
 /*
- * An inner query that plan_once has planned.  Our planner hook knows it by its
- * address or its text's: another library's hook before it may copy either.
+ * An inner query passed to the planner by plan_once.  Our planner hook
+ * recognizes it by its address or by that of its text, since another library's
+ * hook before ours may copy either.
  */
 typedef struct inner_query
 {
 	struct inner_query *outer;
 	const Query *query;
 	dp_public_facts *facts;
-	bool		met;			/* by our hook */
+	bool		met;			/* our hook was called for it */
 } inner_query;
 
 static inner_query *awaited = NULL; /* the innermost */
 static const char inner_text[] = DP_PRIVATE_QUERY_TEXT;
 
 /*
- * Set while the planner works on an inner query, and on nothing else: not for
- * statements of a function that it calls, as for a constraint (planner.c).
+ * Set while the planner works on an inner query only, not while it works on
+ * statements of a function that planning calls, for a constraint for example
+ * (planner.c).
  */
 static dp_inner_planning *in_force = NULL;
 static dp_public_facts *planning = NULL;	/* its facts, or NULL */
 
-/* What hooks of ours that are there only then stand for. */
+/* The hooks that ours replace meanwhile. */
 static get_relation_stats_hook_type others_stats;
 static get_index_stats_hook_type others_index_stats;
 static get_attavgwidth_hook_type others_width;
@@ -114,7 +115,7 @@ static const struct
 	{&jit_enabled, false},
 };
 
-/* Workers cost nothing, so that as many are used as there may be. */
+/* Workers cost nothing, so that as many are used as allowed. */
 static const struct
 {
 	double	   *setting;
@@ -132,7 +133,7 @@ static const struct
 	{&seq_page_cost, DEFAULT_SEQ_PAGE_COST},
 };
 
-/* As they are where nobody has set them. */
+/* The defaults. */
 static const struct
 {
 	int		   *setting;
@@ -149,7 +150,7 @@ static const struct
 struct dp_inner_planning
 {
 	dp_public_facts *facts;
-	/* settings of before */
+	/* saved settings */
 	bool		switches[lengthof(switches)];
 	double		costs[lengthof(costs)];
 	int			limits[lengthof(limits)];
@@ -238,8 +239,8 @@ hide_width(Oid relid, AttrNumber attnum)
 }
 
 /*
- * The planner could make rows unique that are only asked for, and join them
- * with others then: hash tables of groups that nobody measured
+ * Prevent the planner from making rows of a semijoin unique to join them
+ * earlier: that would need hash tables of groups of unknown number
  * (block/unit_levels.c).
  */
 static void
@@ -257,8 +258,8 @@ keep_asked_rows(PlannerInfo *root)
 }
 
 /*
- * Windows leave rows in some order, which nothing above is to make use of: it
- * would merge them, or group rows as they come.
+ * Drop the order in which windows leave rows, so that nothing above merges by
+ * it or groups rows as they arrive.
  */
 static void
 forget_order(RelOptInfo *rel)
@@ -269,7 +270,7 @@ forget_order(RelOptInfo *rel)
 		((Path *) lfirst(lc))->pathkeys = NIL;
 }
 
-/* A part that came in behind a protected relation. */
+/* Raise the error for a foreign partition of a protected relation. */
 pg_noreturn static void
 raise_foreign(Oid relid)
 {
@@ -285,9 +286,9 @@ raise_foreign(Oid relid)
 }
 
 /*
- * All ways to read a relation or a part are known, and the sizes of all parts.
+ * All paths of a relation or part are known, and the sizes of all parts.
  * Paths of a partitioned relation are made again from those of its parts, so
- * that each of them must do without workers.
+ * each of them must do without workers.
  */
 static void
 hide_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *entry)
@@ -319,7 +320,7 @@ hide_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *entry)
 	}
 }
 
-/* Hooks that planning ordinary statements would come to all the time. */
+/* Hooks that are installed only meanwhile: planning calls them often. */
 static void
 enter_hooks(void)
 {
@@ -341,7 +342,7 @@ leave_hooks(void)
 	dp_run_weigh_public_joins(NULL);
 }
 
-/* dp_run_enter_inner: go on with what dp_run_leave_inner returned. */
+/* dp_run_enter_inner: resume what dp_run_leave_inner returned. */
 void
 dp_run_enter_inner(dp_inner_planning *inner)
 {
@@ -351,7 +352,10 @@ dp_run_enter_inner(dp_inner_planning *inner)
 	enter_hooks();
 }
 
-/* dp_run_leave_inner: put aside the inner query being planned; NULL: none. */
+/*
+ * dp_run_leave_inner: suspend the inner query being planned; NULL if there is
+ * none.
+ */
 dp_inner_planning *
 dp_run_leave_inner(void)
 {
@@ -366,7 +370,7 @@ dp_run_leave_inner(void)
 	return inner;
 }
 
-/* dp_run_is_inner: has the planner hook come to the inner query? */
+/* dp_run_is_inner: is this the inner query that the planner hook waits for? */
 bool
 dp_run_is_inner(const Query *query, const char *text)
 {
@@ -430,7 +434,7 @@ raise_step(const char *what, int type)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("the plan of a private query has a step that may not "
+			 errmsg("the plan of a private query has a step that must not "
 					"read private rows"),
 			 errdetail("Its %s has type %d.  %s", what,
 					   type, dp_ledger_told_uncharged()),
@@ -449,12 +453,12 @@ raise_full_join(void)
 			 errhint("Ask of each side by itself.")));
 }
 
-/* Hash tables of joins begin with room for so many rows. */
+/* Initial number of rows for hash tables of joins. */
 #define HASHED_ROWS 1000
 
 /*
- * Nodes are allowed; hash tables of groups begin no larger than there are
- * groups, and those of joins small.
+ * Check that nodes are allowed; limit the initial size of hash tables of
+ * groups to the number of groups, and keep that of joins small.
  */
 static void
 check_nodes(Plan *plan, const dp_public_facts *facts)
@@ -482,9 +486,9 @@ check_nodes(Plan *plan, const dp_public_facts *facts)
 }
 
 /*
- * No step gives another one a value: parts that such a value would leave out,
- * say, would follow from rows.  (Parameters without a type only say that
- * something runs again.)
+ * Check that no step passes a value to another: if it excluded partitions, the
+ * choice would depend on rows.  (Parameters without a type only trigger a
+ * rescan.)
  */
 static void
 check_plan(const PlannedStmt *plan, const dp_public_facts *facts)
@@ -502,14 +506,14 @@ check_plan(const PlannedStmt *plan, const dp_public_facts *facts)
 	Assert(plan->jitFlags == PGJIT_NONE);
 }
 
-/* A plan that was made by statistics. */
+/* Raise the error for a plan made by statistics. */
 pg_noreturn static void
 raise_unmet(void)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("another extension planned the private part of a query"),
-			 errdetail("Its planner hook handed on another statement.  %s",
+			 errdetail("Its planner hook passed on another statement.  %s",
 					   dp_ledger_told_uncharged()),
 			 errhint("Put it before dp_pg in shared_preload_libraries.")));
 }
@@ -538,7 +542,7 @@ plan_once(Query *inner, dp_workers workers, dp_public_facts *facts)
 	return plan;
 }
 
-/* Do workers hand over nothing but states of groups? */
+/* Do workers hand over only states of groups? */
 static bool
 hands_over_states(const Plan *plan)
 {
@@ -567,13 +571,13 @@ plan_checked(Query *inner, dp_workers workers, dp_public_facts *facts)
  * dp_run_public_plan
  *	  Plan a verified inner query without parameters, which is changed.  The
  *	  plan lives in the current context; facts->index is the index that it may
- *	  read, or none.
+ *	  read, or InvalidOid.
  *
- * Where workers would hand rows over to a step that is not the last one, or
- * rows instead of states, there are none.
+ * No workers are used if they would hand rows to a step that is not the last
+ * one, or rows instead of states.
  *
- * Errors: those of planning, and 0A000 when a step of the plan is not one of
- * those that may read private rows.
+ * Errors: those of planning, and 0A000 if the plan has a step that must not
+ * read private rows.
  */
 PlannedStmt *
 dp_run_public_plan(Query *inner, dp_workers workers, dp_public_facts *facts)

@@ -1,16 +1,25 @@
 /*
  * public_size.c
- *	  How many parallel workers read a relation, by what is said of its size.
+ *	  How many parallel workers read a relation, by its declared size.
  *
- * The owner's size class (dp_declare(relation, rows => ...)) decides, by the
- * rule that PostgreSQL has for pages, with the widths that types have.  A part
- * has its share of the class, and only parts that constants leave over count.
- * Where nothing is said there are no workers, unless the owner has set the
- * storage parameter parallel_workers, which is as public.
+ * ...)) decides, by the rule that PostgreSQL has for pages, with the widths
+ * that types have.  A part has its share of the class, and only parts that
+ * constants leave over count.  Where nothing is said there are no workers,
+ * unless the owner has set the storage parameter parallel_workers, which is as
+ * public. => The owner's size class (dp_declare(relation, rows => ...))
+ * decides, by PostgreSQL's rule for pages, with widths estimated from types.
+ * Each part has an equal share of the class, and only parts that constants do
+ * not exclude count.  Without a size class there are no workers, unless the
+ * owner has set the storage parameter parallel_workers, which is as public. =>
+ * ...)) decides, by the rule that PostgreSQL has for pages, with the widths
+ * that types have.  A part has its share of the class, and only parts that
+ * constants leave over count.  Where nothing is said there are no workers,
+ * unless the owner has set the storage parameter parallel_workers, which is as
+ * public.
  *
- * The class decides nothing else.  The number of groups is a guess without
- * statistics; against many rows the guess would be that sorting is cheaper
- * than hashing.  So everything is planned as a million rows.
+ * The class decides nothing else.  Without statistics the number of groups is
+ * a guess; with many rows the planner would find sorting cheaper than hashing.
+ * So everything is planned as a million rows.
  */
 #include "postgres.h"
 
@@ -21,13 +30,13 @@
 
 #include "public.h"
 
-/* What every relation is planned as. */
+/* The number of rows with which every relation is planned. */
 #define PUBLIC_PAGES 10000
 #define PUBLIC_TUPLES 1000000
 
 #define PARALLEL_PAGES 1024		/* default of min_parallel_table_scan_size */
 
-/* As compute_parallel_worker does with default settings. */
+/* As compute_parallel_worker with default settings. */
 static int
 workers_for(double pages)
 {
@@ -39,7 +48,7 @@ workers_for(double pages)
 	return workers;
 }
 
-/* As PostgreSQL's for a table that was never vacuumed. */
+/* As PostgreSQL estimates a table that was never vacuumed. */
 static double
 pages_of(double rows, dp_public_facts *facts)
 {
@@ -51,7 +60,7 @@ pages_of(double rows, dp_public_facts *facts)
 	return rows * facts->width / (BLCKSZ - SizeOfPageHeaderData);
 }
 
-/* The relation that a part is a part of, in a query; NULL for none. */
+/* The relation of which this is a partition or child in a query, or NULL. */
 static const RelOptInfo *
 parent_of(PlannerInfo *root, const RelOptInfo *rel)
 {
@@ -61,7 +70,7 @@ parent_of(PlannerInfo *root, const RelOptInfo *rel)
 								  ->parent_relid];
 }
 
-/* Rows of a relation or part by the class, if all parts are of one size. */
+/* Rows of a relation or part by the class, assuming parts of equal size. */
 static double
 declared_rows(PlannerInfo *root, const RelOptInfo *rel,
 			  dp_public_facts *facts)
@@ -73,7 +82,7 @@ declared_rows(PlannerInfo *root, const RelOptInfo *rel,
 		return root->simple_rte_array[rel->relid]->relid == facts->relid ?
 			facts->rows : 0;
 	parts = parent->nparts;
-	if (parts <= 0)				/* inheritance: of all generations */
+	if (parts <= 0)				/* inheritance: children at all levels */
 	{
 		if (facts->children == 0)
 			facts->children = list_length(find_all_inheritors(facts->relid,
@@ -97,7 +106,7 @@ has_toast(Oid relid)
 
 /*
  * dp_run_public_size
- *	  Give a relation that the planner has come to its public size.
+ *	  Give a relation its public size when the planner looks it up.
  */
 void
 dp_run_public_size(PlannerInfo *root, Oid relid, RelOptInfo *rel,
@@ -120,7 +129,7 @@ dp_run_public_size(PlannerInfo *root, Oid relid, RelOptInfo *rel,
 		rel->rel_parallel_workers = Max(rel->rel_parallel_workers, 1);
 }
 
-/* Pages of all parts that are left. */
+/* Pages of all parts that are not excluded. */
 static double
 pages_left(PlannerInfo *root, dp_public_facts *facts)
 {
@@ -140,8 +149,8 @@ pages_left(PlannerInfo *root, dp_public_facts *facts)
 
 /*
  * dp_run_may_share_public
- *	  May workers read what is left of the relation?  To be asked when all that
- *	  is left is known.
+ *	  May workers read what is left of the relation? Call it when excluded
+ *	  parts are known.
  */
 bool
 dp_run_may_share_public(PlannerInfo *root, dp_public_facts *facts)

@@ -1,21 +1,22 @@
 /*
  * quiet.c
- *	  What the server logs inside a function that runs with another role's
- *	  rights goes to the log only.
+ *	  Messages that the server logs inside a function with another role's
+ *	  rights go to the log only.
  *
  * A caller may set client_min_messages = log and debug_print_plan.  Then the
- * plans of statements in PL/pgSQL are printed to him, with the values of its
+ * client is sent the plans of statements in PL/pgSQL, with the values of
  * variables as constants: among them exact values that an owner's procedure
- * computed to add noise to (doc/procedures.md).  What auto_explain and the
- * statistics of log_statement_stats say goes the same way.
+ * computed to add noise to (doc/procedures.md).  Output of auto_explain and
+ * log_statement_stats goes the same way.
  *
- * The server calls the hook for what it logs itself.  Where log_min_messages
- * keeps such messages from the log, they would pass by, so such functions are
- * refused when they begin, and where they send such messages later (a cached
- * plan is not planned again, and trees are printed before planning).
+ * The server calls the hook for messages that it logs.  If log_min_messages
+ * keeps such messages out of the log, the hook is not called; so such
+ * functions are refused when they begin, and when they send such messages
+ * later (a cached plan is not planned again, and trees are printed before
+ * planning).
  *
  * Settings of PL/pgSQL that put variables into messages are the caller's, too.
- * Where one of them is on, such functions are refused.
+ * If one of them is on, such functions are refused.
  */
 #include "postgres.h"
 
@@ -41,8 +42,8 @@ keep_from_client(ErrorData *edata)
 
 /*
  * dp_run_forbid_loud
- *	  Refuse to go on with another role's rights where plans could be printed
- *	  past the hook.
+ *	  Refuse to run with another role's rights where plans could be printed
+ *	  without calling the hook.
  *
  * Errors: 55000.
  */
@@ -61,7 +62,7 @@ dp_run_forbid_loud(void)
 					 "log_min_messages be error or lower.")));
 }
 
-/* A setting of PL/pgSQL, which may not be loaded yet. */
+/* Is a setting of PL/pgSQL on? The library may not be loaded yet. */
 static bool
 is_on(const char *setting)
 {
@@ -88,8 +89,8 @@ tells_many_rows(const char *setting)
 }
 
 /*
- * A function in PL/pgSQL that was written to be quiet must not tell its
- * variables, or how many rows there are, because its caller wants that.
+ * A caller must not make a PL/pgSQL function reveal its variables or numbers
+ * of rows if its author did not.
  */
 static void
 forbid_talkative(void)

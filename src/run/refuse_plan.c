@@ -1,10 +1,10 @@
 /*
  * refuse_plan.c
- *	  The same refusals where no planner call comes first: plans that were
- *	  made for somebody else, COPY of a table, and LOCK.
+ *	  The refusals of refuse_rows.c where no planner call comes first: plans
+ *	  made for another role, COPY of a table, and LOCK.
  *
- * PostgreSQL's own checks follow and decide: here nothing is allowed, and
- * nothing refused that they would allow.
+ * PostgreSQL's own checks follow and decide: nothing that they would allow is
+ * refused here, and nothing else is allowed.
  */
 #include "postgres.h"
 
@@ -29,7 +29,7 @@ raise_refusal(const dp_refusal *refusal)
 		dp_bridge_raise_refusal(refusal, NULL);
 }
 
-/* A plan whose rights are there pays for one more look at those on tables. */
+/* A plan whose rights are held costs one more check of rights on tables. */
 static void
 start_executor(QueryDesc *desc, int flags)
 {
@@ -46,7 +46,7 @@ start_executor(QueryDesc *desc, int flags)
 		standard_ExecutorStart(desc, flags);
 }
 
-/* Has the user no right at all on the table or any of its columns? */
+/* Does the user have no right at all on the table or its columns? */
 static bool
 has_no_right(Oid relid)
 {
@@ -76,7 +76,10 @@ find_unreadable(Oid relid)
 	return InvalidOid;
 }
 
-/* Raise when a command names what shows rows of a protected relation. */
+/*
+ * Raise the refusal if a command names something that shows rows of a
+ * protected relation.
+ */
 static void
 forbid_named(const RangeVar *name, const char *hint)
 {

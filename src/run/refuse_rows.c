@@ -1,12 +1,12 @@
 /*
  * refuse_rows.c
- *	  Say why rows cannot be read, by the name that the user wrote, and what
+ *	  Says why rows cannot be read, by the name that the user wrote, and what
  *	  can be asked instead.
  *
  * PostgreSQL's own message names a table that the user of a view never named,
- * and says nothing of what he may do.  What is said here follows from the
- * catalog and from the budget of the role that asks, which it may see anyway.
- * Nothing is refused here that PostgreSQL would not refuse.
+ * and does not say what is allowed.  This text follows from the catalog and
+ * from the budget of the asking role, which it may see anyway.  Nothing is
+ * refused here that PostgreSQL would not refuse.
  */
 #include "postgres.h"
 
@@ -21,13 +21,14 @@
 typedef struct row_search
 {
 	Oid			view;			/* the outermost view around it, or none */
-	Oid			named;			/* found: what the user wrote */
-	Oid			relid;			/* and the protected relation, or none */
+	Oid			named;			/* result: what the user wrote */
+	Oid			relid;			/* result: the protected relation, or
+								 * InvalidOid */
 } row_search;
 
 /* ---- searching ---- */
 
-/* Would it read rows of a protected relation without the right to? */
+/* Does it read rows of a protected relation without the right to? */
 static bool
 reads_protected(Query *level, const RangeTblEntry *entry)
 {
@@ -39,7 +40,7 @@ reads_protected(Query *level, const RangeTblEntry *entry)
 		!dp_compat_may_read(level, entry);
 }
 
-/* The view that a subquery in FROM stands for, or InvalidOid. */
+/* The view for which a subquery in FROM stands, or InvalidOid. */
 static Oid
 view_of(const RangeTblEntry *entry)
 {
@@ -88,7 +89,7 @@ row_walker(Node *node, void *context)
 	{
 		CommonTableExpr *cte = lfirst_node(CommonTableExpr, lc);
 
-		/* what nothing refers to any more is not planned */
+		/* a CTE that is no longer referenced is not planned */
 		if (cte->cterefcount != 0 && row_walker(cte->ctequery, context))
 			return true;
 	}
@@ -97,7 +98,7 @@ row_walker(Node *node, void *context)
 							 QTW_IGNORE_CTE_SUBQUERIES);
 }
 
-/* Any aggregate that is not private; *context receives its OID. */
+/* Is there an aggregate that is not private? *context receives its OID. */
 static bool
 plain_aggregate_walker(Node *node, void *context)
 {
@@ -119,7 +120,7 @@ plain_aggregate_walker(Node *node, void *context)
 
 /*
  * The name by which the user finds the relation; of what a function with
- * another role's rights reads no more than PostgreSQL's message says.
+ * another role's rights reads, only what PostgreSQL's message shows.
  */
 static char *
 visible_name(Oid relid)
@@ -134,7 +135,7 @@ kind_of(Oid relid)
 	return get_rel_relkind(relid) == RELKIND_VIEW ? "view" : "table";
 }
 
-/* What the role that asks may still spend; the cap is taken into account. */
+/* What the asking role may still spend, the cap included. */
 static dp_fixed
 remaining(const dp_ledger_standing *standing)
 {
@@ -144,7 +145,10 @@ remaining(const dp_ledger_standing *standing)
 		Min(own, dp_ledger_remaining(&standing->cap, &standing->cap_spent));
 }
 
-/* That it is protected; to those who may ask also where, and what remains. */
+/*
+ * That it is protected; for roles that may ask, also in which dataset, and how
+ * much remains.
+ */
 static char *
 detail_text(Oid named, const char *dataset, const dp_ledger_standing *standing)
 {
@@ -183,8 +187,8 @@ hint_text(Query *query, const dp_ledger_standing *standing)
 /*
  * dp_run_make_refusal
  *	  The refusal to show rows of a protected relation, or of a part of one,
- *	  where the user named `named`; `query` may be NULL, and `hint`, if given,
- *	  is for roles that may ask.
+ *	  which the user named `named`; `query` may be NULL; `hint`, if given, is
+ *	  for roles that may ask.
  */
 dp_refusal *
 dp_run_make_refusal(Oid named, Oid relid, Query *query, const char *hint)
@@ -208,7 +212,7 @@ dp_run_make_refusal(Oid named, Oid relid, Query *query, const char *hint)
 /*
  * dp_run_refuse_rows
  *	  The refusal of a statement that would read rows of a protected relation
- *	  without the right to; NULL where there is none such.
+ *	  without the right to; NULL if there is none.
  */
 dp_refusal *
 dp_run_refuse_rows(Query *query)
@@ -220,7 +224,9 @@ dp_run_refuse_rows(Query *query)
 	return dp_run_make_refusal(search.named, search.relid, query, NULL);
 }
 
-/* The first view among the entries that reads the relation, or the latter. */
+/*
+ * The first view among the entries that reads the relation, or the relation.
+ */
 static Oid
 find_named(const List *entries, Oid relid)
 {
@@ -239,8 +245,8 @@ find_named(const List *entries, Oid relid)
 
 /*
  * dp_run_refuse_entries
- *	  The same for one level that the planner has worked on, or the entries of
- *	  a plan: views are entries among others.
+ *	  The same for one level that the planner has changed, or the entries of a
+ *	  plan, where views are entries among others.
  */
 dp_refusal *
 dp_run_refuse_entries(Query *level)

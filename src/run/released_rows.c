@@ -8,7 +8,9 @@
 
 #include "run.h"
 
-/* dp_run_store_row: a dp_reader_sink, of minimal tuples into dp_run_rows */
+/*
+ * dp_run_store_row: a dp_reader_sink that puts minimal tuples into dp_run_rows
+ */
 void
 dp_run_store_row(void *context, const void *data, Size size)
 {

@@ -1,11 +1,11 @@
 /*
  * rights.c
- *	  Rights on protected relations, before a planner sees the statement.
+ *	  Checks rights on protected relations before a planner sees the statement.
  *
  * PostgreSQL checks rights when a plan is executed.  By then the planner has
- * read statistics, and the values at the ends of indexes, for a role that may
- * read none of it; the counters of pg_prepared_statements, which follow the
- * costs of plans that were then refused, told exact numbers of rows.
+ * read statistics, and the extreme values of indexes, for a role that may read
+ * none of them: the counters of pg_prepared_statements, which depend on costs
+ * of plans that were then refused, revealed exact numbers of rows.
  */
 #include "postgres.h"
 
@@ -16,8 +16,8 @@
 #include "run.h"
 
 /*
- * Everything of a level that the planner will see: it leaves out SELECTs in
- * WITH to which nothing refers (any more, where a block took them over).
+ * Walk over everything of a level that the planner will see: not over SELECTs
+ * in WITH that are not referenced, or no longer, because a block took them.
  */
 static bool
 walk_level(Query *level, bool (*walker) (Node *node, void *context),
@@ -38,7 +38,7 @@ walk_level(Query *level, bool (*walker) (Node *node, void *context),
 							 flags | QTW_IGNORE_CTE_SUBQUERIES);
 }
 
-/* Is a right missing at any level?  Raises nothing. */
+/* Is a right missing at any level? Raises nothing. */
 static bool
 lacks_right_walker(Node *node, void *context)
 {
@@ -50,7 +50,7 @@ lacks_right_walker(Node *node, void *context)
 	return expression_tree_walker(node, lacks_right_walker, context);
 }
 
-/* Are rows of a protected relation among those of the relation? */
+/* Is it a protected relation, or does it contain rows of one? */
 static bool
 holds_protected(Oid relid)
 {
@@ -81,7 +81,7 @@ reaches_protected_walker(Node *node, void *context)
 	return expression_tree_walker(node, reaches_protected_walker, context);
 }
 
-/* Raises 42501 at the first level where a right is missing. */
+/* Raise 42501 at the first level where a right is missing. */
 static bool
 check_rights_walker(Node *node, void *context)
 {
@@ -115,9 +115,9 @@ dp_run_reaches_protected(Query *query)
  *	  protected relation: directly, through a part of it or a view, at any
  *	  level.  Everything else is left to execution.
  *
- * A right on any relation of such a statement counts, since statistics of all
- * of them meet in its plan; also where planning would have dropped the
- * relation.  A statement whose rights are there pays for one more check.
+ * A right on any relation of such a statement counts, since its plan uses
+ * statistics of all of them, even if planning would have dropped the relation.
+ * A statement that has all rights costs one more check.
  */
 void
 dp_run_check_rights_first(Query *query)
@@ -134,11 +134,11 @@ dp_run_check_rights_first(Query *query)
 
 /*
  * dp_run_check_rights_met
- *	  The same for a relation that the planner has come to, of any statement:
- *	  the bodies of SQL functions that it puts into FROM were not part of the
- *	  statement above.  Which ones these are nobody can know before, since it
- *	  may call functions of the asker meanwhile, which make others anew.
- *	  Called before statistics of the relation are read.
+ *	  The same for a relation that the planner looks up, in any statement: the
+ *	  bodies of SQL functions that it inlines into FROM were not part of the
+ *	  statement above.  They cannot be known in advance, since planning may
+ *	  call functions that replace others.  Called before statistics of the
+ *	  relation are read.
  */
 void
 dp_run_check_rights_met(PlannerInfo *root, Oid relid)

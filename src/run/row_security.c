@@ -1,24 +1,23 @@
 /*
  * row_security.c
- *	  Rows that are hidden from a role are hidden before its conditions are
- *	  tried.
+ *	  Row security filters rows before any other condition is evaluated.
  *
- * PostgreSQL tries cheap conditions that are LEAKPROOF before those that hide
- * rows: they raise no error that could tell a value.  But EXPLAIN (ANALYZE)
+ * PostgreSQL evaluates cheap LEAKPROOF conditions before those of policies,
+ * since they raise no error that could reveal a value.  But EXPLAIN (ANALYZE)
  * counts what passed them, and says "never executed" of a policy that nothing
- * reached.  So it told, of the tables of dp_pg, another role's questions and
- * answers, and through pg_stats exact numbers about private columns.
+ * reached.  That would reveal other roles' questions and answers in the tables
+ * of dp_pg, and through pg_stats exact numbers about private columns.
  *
- * Here nothing comes before what hides rows: it is a condition of the scan,
- * all others follow it, and no index is read for them (own_lines.c reads two
- * of the ledger: one for the condition that hides rows, one for its order).
+ * So nothing comes before the condition that hides rows: it is a condition of
+ * the scan, all others follow it, and no index is used for them (own_lines.c
+ * uses two of the ledger: one for the policy's condition, one for its order).
  *
  *	- Tables of dp_pg have their policies.
- *	- pg_statistic and pg_statistic_ext_data, where somebody reads them with
- *	  rights that are not his own, which is through the views pg_stats,
- *	  pg_stats_ext and pg_stats_ext_exprs, get the conditions that those views
- *	  have, as policies of their own.  Planning of a function's body that
- *	  became part of FROM comes here too.
+ *	- pg_statistic and pg_statistic_ext_data, if they are read with another
+ *	  role's rights, which is through the views pg_stats,
+ *	  pg_stats_ext and pg_stats_ext_exprs, get the conditions of those views
+ *	  as policies. Planning of a function's body that
+ *	  became part of FROM comes here, too.
  */
 #include "postgres.h"
 
@@ -73,7 +72,7 @@ call(Oid function, List *arguments)
 								 InvalidOid, COERCE_EXPLICIT_CALL);
 }
 
-/* May the role read this column, and all of its rows? */
+/* May the role read this column, in all rows? */
 static List *
 column_conditions(Index rti)
 {
@@ -123,8 +122,8 @@ is_own_table(const RangeTblEntry *entry)
 
 /*
  * dp_run_hide_rows
- *	  The planner meets a relation of an ordinary statement: give it the
- *	  conditions that hide rows, and take its indexes.
+ *	  Called when the planner looks up a relation of an ordinary statement: add
+ *	  the conditions that hide rows, and hide its indexes.
  */
 void
 dp_run_hide_rows(PlannerInfo *root, RelOptInfo *rel)
@@ -147,12 +146,12 @@ dp_run_hide_rows(PlannerInfo *root, RelOptInfo *rel)
 	}
 	else if (is_own_table(entry))
 	{
-		rel->fdw_private = rel->indexlist;	/* kept for own_lines.c */
+		rel->fdw_private = rel->indexlist;	/* used by own_lines.c */
 		rel->indexlist = NIL;
 	}
 }
 
-/* Let none of the conditions be tried out of its turn. */
+/* Have conditions evaluated in their order. */
 static void
 keep_order(List *conditions)
 {
@@ -169,9 +168,10 @@ keep_order(List *conditions)
 
 /*
  * dp_run_hide_rows_first
- *	  Ways to read the relation are known, conditions not yet in order: none is
- *	  to come before those that hide rows, also of those that a join puts into
- *	  the scan, and all rows are read, but of the ledger (own_lines.c).
+ *	  Called when the paths of the relation are known and conditions not yet
+ *	  ordered: none may come before those that hide rows, not even one that a
+ *	  join passes to the scan, and all rows are read, except of the ledger
+ *	  (own_lines.c).
  */
 void
 dp_run_hide_rows_first(PlannerInfo *root, RelOptInfo *rel,

@@ -12,14 +12,14 @@
  *	  5. the reader executes the inner query; only now is a private row read;
  *	  6. it draws noise and forgets the exact numbers (work.c).
  *
- * What 2 made, and the price, may be kept for the next run (kept_job.c), which
- * begins with 3.
+ * The result of 2 and the price may be kept for the next run (kept_job.c),
+ * which begins with 3.
  *
- * Only noisy rows come back.  Steps 5 and 6 happen in this process for those
- * only who may read the rows anyway (src/reader).
+ * Only noisy rows are returned.  Steps 5 and 6 happen in this process only for
+ * roles that may read the rows anyway (src/reader).
  *
- * Rights: no function gains the table owner's rights.  The inner query's
- * entry of the protected relation is checked as its owner (checkAsUser).  The
+ * Rights: no function gains the table owner's rights.  The inner query's entry
+ * of the protected relation is checked as its owner (checkAsUser).  The
  * current user changes only for subqueries of a view that an argument names,
  * and to the role that asks (run_subquery).
  */
@@ -90,14 +90,14 @@ scalar_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
 }
 
 /*
- * Run one uncorrelated scalar subquery, with whatever charges it makes, and
- * answer its value as a constant.
+ * Run one uncorrelated scalar subquery, with its own charges, and return its
+ * value as a constant.
  *
- * It runs as the current user, as it would without us.  But where the relation
- * was named by an argument, the subquery is a view's, perhaps of the role
- * that asks: a SECURITY DEFINER function that hands such a name on must not
- * lend its owner's rights to functions in that view, now or, by settings that
- * they leave behind, later.
+ * It runs as the current user, as it would without us.  But if an argument
+ * named the relation, the subquery belongs to a view, perhaps of the asking
+ * role: a SECURITY DEFINER function that passes such a name on must not lend
+ * its owner's rights to functions in that view, now or, by settings that they
+ * leave behind, later.
  */
 static Const *
 run_subquery(const dp_block *block, Query *subquery, const dp_inner *run)
@@ -130,7 +130,7 @@ run_subquery(const dp_block *block, Query *subquery, const dp_inner *run)
 					 scalar.by_value);
 }
 
-/* What made-up parameters stand for. */
+/* Values of the parameters that splitting a block introduced. */
 typedef struct made_up
 {
 	List	   *constants;		/* of Const *: results of hoisted subqueries */
@@ -138,7 +138,7 @@ typedef struct made_up
 	bool		unknown;		/* subqueries have not run */
 } made_up;
 
-/* The constant that it stands for; itself, where that is unknown. */
+/* The constant for a parameter; the parameter itself if it is unknown. */
 static Node *
 value_of(const Param *param, const made_up *values)
 {
@@ -178,10 +178,10 @@ fill_params_mutator(Node *node, void *context)
 #define ROW_BYTES (64 * 1024 * 1024)
 
 /*
- * Workers hand over one state for each group that they met; where states are
- * large that takes longer than it saves.  What a row of theirs may have, the
- * reader takes for each of them, twice (reader/process.c).  Of units with many
- * rows they hand over all that they read.
+ * Workers hand over one state for each group that they found; with large
+ * states that takes longer than it saves.  The reader reserves memory for a
+ * worker's row twice for each worker (reader/process.c).  For units with many
+ * rows they hand over all rows.
  */
 static dp_workers
 find_workers(const dp_release_spec *spec)
@@ -206,7 +206,7 @@ typedef struct charging
 	dp_ledger_receipt receipt;
 } charging;
 
-/* dp_reader_charge: it is charged */
+/* The release was charged (dp_reader_charge): remember it. */
 static void
 remember_release(void *context)
 {
@@ -215,7 +215,7 @@ remember_release(void *context)
 	dp_run_remember(charge->spec, &charge->receipt);
 }
 
-/* Rows with a name that are private: if any, of all protected relations. */
+/* Number of private sources with names: all protected relations, or none. */
 static int
 count_private_names(const dp_block *block)
 {
@@ -229,12 +229,12 @@ count_private_names(const dp_block *block)
 
 /*
  * dp_run_make_ready
- *	  An inner query of the block with its parameters filled in, subqueries
- *	  run for it (unless run->unknown), and the right to read; `part` is the
- *	  value of the block's part, or NULL.  Requires an active snapshot.
+ *	  An inner query of the block with its parameters filled in, after running
+ *	  its subqueries (unless run->unknown), and with the right to read; `part`
+ *	  is the value of the block's part, or NULL.  Requires an active snapshot.
  *
- * Errors: 42501 and 55000 as dp_run_take_rights; 0A000 when rewriting put
- * something into the query that private rows must not meet; those of
+ * Errors: 42501 and 55000 as dp_run_take_rights; 0A000 if rewriting added
+ * something to the query that must not see private rows; those of
  * dp_rules_settle_policies.
  */
 Query *
@@ -263,7 +263,7 @@ dp_run_make_ready(const dp_block *block,
 
 /*
  * The block's query, with the exact aggregates in place of the dp_ ones: keys
- * first, then the unit where units have many rows, then the aggregates.
+ * first, then the unit if units have many rows, then the aggregates.
  */
 static Query *
 inner_query(const dp_release_spec *spec)
@@ -281,7 +281,7 @@ inner_query(const dp_release_spec *spec)
 	return inner;
 }
 
-/* The query of the release's exact numbers, with the right to run. */
+/* The query for the release's exact numbers, with the right to read. */
 static Query *
 ready_release(const dp_release_spec *spec, const dp_ledger_standing *standing,
 			  dp_inner *run)
@@ -306,16 +306,15 @@ plan_release(const dp_release_spec *spec, Query *inner, dp_inner *run)
 	return dp_run_plan_inner(run, inner, find_workers(spec));
 }
 
-/* Joined rows of one private row that may go to disk as they come. */
+/* Up to this fanout, joined rows may be spooled to disk as they are. */
 #define MOST_AS_THEY_COME 8
 
 /*
  * dp_run_find_way
- *	  The block, or another one that gives the same rows: where one protected
- *	  relation is joined and each of its rows makes many, its rows are brought
- *	  together by units, too, so that joined rows stay in memory
- *	  (bound/gather_unit.c).  row: bytes of a row that is bounded; counted: how
- *	  many of a unit may count.
+ *	  The block, or an equivalent one: if one protected relation is joined and
+ *	  each of its rows makes many, its rows are gathered by unit, too, so that
+ *	  joined rows stay in memory (bound/gather_unit.c). row: bytes of a row
+ *	  that is bounded; counted: how many rows of a unit may count.
  *
  * Errors: 54000 one row may be joined with too many.
  */
@@ -359,7 +358,7 @@ choose_way(const dp_release_spec *spec, const dp_joined_sizes *sizes)
 						   rows_counted(spec), sizes);
 }
 
-/* The public values of all groups, and nothing else. */
+/* Return the public values of all groups, and nothing else. */
 static void
 tell_keys(const dp_release_spec *spec, TupleDesc result, dp_run_rows *rows)
 {
@@ -370,8 +369,9 @@ tell_keys(const dp_release_spec *spec, TupleDesc result, dp_run_rows *rows)
 }
 
 /*
- * The sort of undeclared keys is not told of, until the nest level ends: who
- * asked for that and does not read would hold up all who wait for the answer.
+ * Turn off messages of the sort of undeclared keys until the nest level ends:
+ * a client that asked for them and does not read would hold up all that wait
+ * for the answer.
  */
 static int
 sort_silently(void)
@@ -383,7 +383,7 @@ sort_silently(void)
 	return nest;
 }
 
-/* What a job with a plan must have, and the plans of its scans. */
+/* Give a job with a plan its needs, and the plans of its scans. */
 static void
 add_needs(const dp_release_spec *spec, const dp_ledger_standing *standing,
 		  dp_inner *run, const dp_joined_rows *joined, dp_reader_job *job)
@@ -396,7 +396,7 @@ add_needs(const dp_release_spec *spec, const dp_ledger_standing *standing,
 	dp_run_plan_scans(spec->block, standing, run, job);
 }
 
-/* Plan a release, charge it, and take the rows that a reader gives. */
+/* Plan a release, charge it, and take the rows that a reader returns. */
 static void
 read_release(const dp_run_question *question, dp_inner *run,
 			 dp_joined_rows *joined, charging *charge, dp_run_rows *rows)
@@ -433,7 +433,10 @@ read_release(const dp_run_question *question, dp_inner *run,
 		dp_run_keep_job(wanted);
 }
 
-/* From a stored answer, or by reading; returns when it was stored, or 0. */
+/*
+ * Answer from a stored answer, or by reading; returns when it was stored, or
+ * 0.
+ */
 static TimestampTz
 answer_release(const dp_run_question *question, dp_inner *run,
 			   dp_joined_rows *joined, const dp_release_spec *asked,
@@ -456,8 +459,8 @@ answer_release(const dp_run_question *question, dp_inner *run,
 
 /*
  * dp_run_release
- *	  Run a prepared release and answer its rows; *stored_at: when they were
- *	  stored, or 0; `wanted`: NULL, or what is to be kept with its job.  The
+ *	  Run a prepared release and return its rows; *stored_at: when they were
+ *	  stored, or 0; `wanted`: what its job is kept with, or NULL.  The
  *	  tuplestore lives in the current context; everything else is freed.
  */
 Tuplestorestate *
@@ -519,9 +522,9 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 
 /*
  * dp_run_has_answer
- *	  Would the release be answered from a stored one now?  False also where
- *	  that is known only when other queries have run, or parameters have
- *	  values.  Requires an active snapshot; reads no row and charges nothing.
+ *	  Would the release be answered from a stored answer now? False also if
+ *	  that depends on queries that have not run, or parameters without values.
+ *	  Requires an active snapshot; reads no row and charges nothing.
  */
 bool
 dp_run_has_answer(const dp_release_spec *spec,
@@ -546,12 +549,12 @@ dp_run_has_answer(const dp_release_spec *spec,
 
 /*
  * dp_run_check_plan
- *	  Refuse what the release's plan is refused for, as far as that is known
- *	  before subqueries have run and what is joined was read: EXPLAIN shows no
- *	  price of what cannot run.  Requires an active snapshot; reads no row,
- *	  charges nothing.
+ *	  Raise what planning the release would raise, as far as known before
+ *	  subqueries have run and joined rows have been read: EXPLAIN shows no
+ *	  price for a query that cannot run.  Requires an active snapshot; reads no
+ *	  row, charges nothing.
  *
- * Errors: as of running it.
+ * Errors: those of running it.
  */
 void
 dp_run_check_plan(const dp_release_spec *spec,

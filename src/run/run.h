@@ -1,6 +1,6 @@
 /*
  * run.h
- *	  Private to the run folder: a block made ready to run, and the steps of
+ *	  Private to the run room: a block made ready to run, and the steps of
  *	  running it.
  */
 #ifndef DP_RUN_RUN_H
@@ -17,8 +17,10 @@
 #include "../reuse/dp_reuse.h"
 #include "dp_run.h"
 
-/* Parameters of the aggregates, whose values dp_run_prepare is given, as
- * a list of constants; and the domains of its keys. */
+/*
+ * The parameters of the aggregates, whose values dp_run_prepare takes as a
+ * list of constants, and the domains of the keys.
+ */
 extern List *dp_run_parameter_exprs(const dp_block *block);
 extern dp_release_spec *dp_run_prepare(dp_block *block,
 										   const dp_ledger_standing *standing,
@@ -29,7 +31,7 @@ extern bool dp_run_is_free(const dp_release_spec *spec);
 extern int	dp_run_count_values(const dp_release_spec *spec);
 /* The mechanism that decides about undeclared keys. */
 extern const char dp_run_decision_name[];
-/* 22023 when a price is outside what the dataset's owner allows. */
+/* 22023 if a price is outside what the dataset's owner allows. */
 extern void dp_run_check_prices(const dp_release_spec *spec,
 									const dp_ledger_standing *standing);
 extern const char *dp_run_mechanism_name(const dp_measure *measure);
@@ -156,10 +158,11 @@ extern void dp_run_open_only(PlannedStmt *plan, ParamListInfo params,
 typedef struct dp_fanout_tally
 {
 	const dp_joined *source;
-	uint64	   *hashes;			/* of the values that it is joined by */
+	uint64	   *hashes;			/* of the values in its join columns */
 	int64		rows;
 	int64		room;
-	int64		most;			/* in the end: that match one row, or 1 */
+	int64		most;			/* at the end: most rows that match one row, at
+								 * least 1 */
 } dp_fanout_tally;
 
 extern dp_fanout_tally *dp_run_fanout_begin(const dp_joined *source);
@@ -192,7 +195,7 @@ extern Size dp_run_least_bytes(const dp_gather_limits *limits);
 
 /* stored_answer.c */
 
-/* A release as it is asked; nothing of it is changed. */
+/* A release to be answered; read only. */
 typedef struct dp_run_question
 {
 	const dp_release_spec *spec;
@@ -200,18 +203,18 @@ typedef struct dp_run_question
 	Query	   *inner;			/* made ready */
 	const dp_inner *run;
 	const dp_joined_rows *joined;	/* or NULL */
-	bool		by_units;		/* private rows were given names */
+	bool		by_units;		/* private rows are gathered by unit */
 	TupleDesc	result;
-	dp_kept_job *wanted; /* to be kept with its job, or NULL */
+	dp_kept_job *wanted; /* what its job is kept with, or NULL */
 } dp_run_question;
 
 typedef struct dp_run_stored
 {
 	bool		found;
-	dp_reuse_answer answer;		/* then */
-	dp_reuse_key *key;			/* of what was found; or else, locked, of what
-								 * is to be stored; or NULL */
-	TimestampTz rows_at;		/* that one is no older than this */
+	dp_reuse_answer answer;		/* if found */
+	dp_reuse_key *key;			/* of the answer found; else, locked, of the
+								 * one to be stored; or NULL */
+	TimestampTz rows_at;		/* the answer is no older than this */
 } dp_run_stored;
 
 extern void dp_run_find_answer(const dp_run_question *question, bool wait,
@@ -228,8 +231,8 @@ extern void dp_run_keep_answer(const dp_run_question *question,
 
 typedef struct dp_kept
 {
-	MemoryContext context;		/* holds the struct that this begins, and all
-								 * below it */
+	MemoryContext context;		/* holds the struct that begins with this, and
+								 * all that it points to */
 	int64		nonce;
 	int			index;
 } dp_kept;
@@ -237,7 +240,7 @@ typedef struct dp_kept
 typedef struct dp_kept_ring
 {
 	dp_kept    *entry[DP_RUN_KEPT];
-	int			next;			/* to be overwritten */
+	int			next;			/* the next to be overwritten */
 } dp_kept_ring;
 
 extern void *dp_run_kept_find(const dp_kept_ring *ring, int64 nonce,
@@ -292,7 +295,7 @@ extern Query *dp_run_settle(Query *inner, ParamListInfo params);
 /* follow_keys.c */
 typedef struct dp_followed dp_followed;
 
-/* A row that has its unit now. */
+/* Takes a row whose unit has been found. */
 typedef void (*dp_follow_sink) (void *context, Datum unit,
 								MinimalTuple tuple);
 
@@ -333,7 +336,7 @@ extern dp_past_release *dp_run_copy_past(int64 *ledger_id);
 extern void dp_run_remember_past(const dp_past_release *past,
 								 int64 ledger_id);
 
-/* describe.c: one released value for people: all texts palloc'd. */
+/* describe.c: one released value as texts, all palloc'd. */
 typedef struct dp_description
 {
 	char	   *name;			/* "dp_sum(age)" or the aggregate's name */
@@ -356,8 +359,9 @@ typedef struct dp_shared_store
 	int64		nonce;
 	int			index;
 	Tuplestorestate *store;		/* NULL until the release has run */
-	TimestampTz stored_at;		/* then: of the stored answer, or 0 */
-	const dp_release_spec *spec;	/* and as what; NULL: a kept run was */
+	TimestampTz stored_at;		/* when the stored answer was stored, or 0 */
+	const dp_release_spec *spec;	/* what it ran as; NULL for a kept job or
+									 * answer */
 	List	   *others;			/* of the keys (key_conditions.c) */
 	int			references;
 } dp_shared_store;
@@ -368,23 +372,23 @@ extern void dp_run_detach_shared(dp_shared_store *shared);
 
 /* node.c */
 
-/* What the custom scan of a release carries: a node. */
+/* The node that the custom scan of a release carries. */
 typedef struct dp_release_plan
 {
 	ExtensibleNode node;
 	dp_block   *block;
 	int64		nonce;			/* of the planner call */
-	int			index;			/* of the block in that */
+	int			index;			/* of the block in that call */
 } dp_release_plan;
 
-/* What a reader is sent of a release (work.c). */
+/* What a reader is sent for a release (work.c). */
 typedef struct dp_release_input
 {
 	ExtensibleNode node;
-	dp_block   *block;			/* without subqueries, which have been run */
+	dp_block   *block;			/* without subqueries, which have run */
 	List	   *arguments;		/* of Const *: for dp_run_prepare */
 	List	   *domains;		/* of the keys, each a list */
-	List	   *aggregates;		/* exact ones, of all measures */
+	List	   *aggregates;		/* exact ones, of all measurements */
 	List	   *types;			/* OIDs: of the columns of the answer */
 } dp_release_input;
 

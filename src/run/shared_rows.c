@@ -1,13 +1,12 @@
 /*
  * shared_rows.c
- *	  Public rows that are joined with private ones, where parallel workers
- *	  join them.
+ *	  Public rows in plans whose parallel workers join them with private ones.
  *
- * PostgreSQL's workers do not see tuplestores.  So where rows by a name are
+ * PostgreSQL's workers do not see tuplestores.  So if the rows of a name are
  * public, and not too many, the planner gets a path of its own for them,
- * DpShared: the reader goes through the tuplestore as ever, and gives workers
- * a copy of it in shared memory when they are started.  The hash table of a
- * join each process makes for itself: what it takes, each has reserved.
+ * DpShared: the reader scans the tuplestore as usual, and workers get a copy
+ * of it in shared memory when they start.  Each process builds the hash table
+ * of a join itself, from memory that it has reserved.
  */
 #include "postgres.h"
 
@@ -35,8 +34,8 @@ typedef struct shared_state
 	TupleTableSlot *minimal;
 	Tuplestorestate *store;		/* NULL in a worker */
 	int			pointer;		/* for reading it */
-	const shared_rows *shared;	/* NULL but in a worker */
-	uint64		at;				/* the next row's byte of these */
+	const shared_rows *shared;	/* NULL except in a worker */
+	uint64		at;				/* offset of the next row in `shared` */
 } shared_state;
 
 /* ---- planning ---- */
@@ -70,10 +69,10 @@ are_safe(PlannerInfo *root, const RelOptInfo *rel)
 
 /*
  * dp_run_share_rows
- *	  Have parallel workers see rows by a name, which are public: in the
- *	  planner's hook for paths, instead of the one that it has made.  Where
- *	  workers are not allowed, or may not evaluate what is asked of the rows,
- *	  nothing changes.
+ *	  Let parallel workers see the public rows of a name: called from the
+ *	  planner's hook for paths, replaces the path that it made.  Nothing
+ *	  changes if workers are not allowed, or may not evaluate the conditions
+ *	  and targets.
  */
 void
 dp_run_share_rows(PlannerInfo *root, RelOptInfo *rel)
@@ -99,7 +98,7 @@ dp_run_share_rows(PlannerInfo *root, RelOptInfo *rel)
 	add_path(rel, (Path *) path);
 }
 
-/* dp_run_is_shared_path: one of dp_run_share_rows? */
+/* dp_run_is_shared_path: was the path made by dp_run_share_rows? */
 bool
 dp_run_is_shared_path(const Path *path)
 {
@@ -107,7 +106,7 @@ dp_run_is_shared_path(const Path *path)
 		((const CustomPath *) path)->methods == &path_methods;
 }
 
-/* dp_run_is_shared: a plan of dp_run_share_rows? */
+/* dp_run_is_shared: is it a plan of such a path? */
 bool
 dp_run_is_shared(const Plan *plan)
 {
@@ -117,10 +116,10 @@ dp_run_is_shared(const Plan *plan)
 
 /*
  * dp_run_tell_shared
- *	  Nodes of a finished plan that are below a Gather (gathered: all of it is)
- *	  are told of shared memory: they are "parallel aware".  The planner cannot
- *	  do it, as it allows no such node elsewhere.  Returns whether there are
- *	  any, so that workers are given a copy of some rows.
+ *	  Mark such nodes below a Gather in a finished plan (gathered: all of it is
+ *	  below one) as "parallel aware", so that they get shared memory.  The
+ *	  planner allows no such node elsewhere.  Returns whether there are any, so
+ *	  that workers get a copy of rows.
  */
 bool
 dp_run_tell_shared(Plan *plan, bool gathered)
@@ -191,7 +190,7 @@ begin_shared(CustomScanState *node, EState *estate, int eflags)
 	tuplestore_rescan(state->store);
 }
 
-/* Into the slot for it; false: there are no more. */
+/* Fetch the next row into its slot; false if there is none. */
 static bool
 fetch_row(shared_state *state)
 {
@@ -255,7 +254,7 @@ end_shared(CustomScanState *node)
 
 /* ---- shared memory ---- */
 
-/* All rows of the store, one after the other, to memory if there is any. */
+/* Copy all rows of the store one after another to `to`, unless it is NULL. */
 static uint64
 copy_rows(shared_state *state, char *to)
 {

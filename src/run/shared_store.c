@@ -7,9 +7,9 @@
  * nonce, block).  So a release is charged and drawn at most once per execution
  * of a plan.
  *
- * shared_stores is a list of this backend; entries live in the outermost
- * executor state's context and leave the list when that is reset, which also
- * happens on errors.
+ * The list shared_stores is local to this backend; entries live in the
+ * outermost executor state's context and leave the list when that is reset,
+ * also after errors.
  */
 #include "postgres.h"
 
@@ -52,8 +52,8 @@ find_shared(EState *root, int64 nonce, int index)
 
 /*
  * dp_run_attach_shared
- *	  The store of a release for one more node; dp_run_detach_shared gives it
- *	  up.
+ *	  The store of a release, for one more node; released by
+ *	  dp_run_detach_shared.
  */
 dp_shared_store *
 dp_run_attach_shared(EState *estate, int64 nonce, int index)
@@ -82,7 +82,7 @@ dp_run_attach_shared(EState *estate, int64 nonce, int index)
 	return shared;
 }
 
-/* dp_run_detach_shared: the last node takes the store with it. */
+/* dp_run_detach_shared: the last node frees the store. */
 void
 dp_run_detach_shared(dp_shared_store *shared)
 {

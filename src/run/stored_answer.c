@@ -1,11 +1,11 @@
 /*
  * stored_answer.c
- *	  A release that is answered from a stored one, or is stored.
+ *	  Answers a release from a stored answer, or stores its answer.
  *
- * It is looked for when subqueries have run and what is joined was read, since
- * both are part of what is asked, and when rights were checked; before
- * anything is planned, charged or read.  Whoever finds none makes the answer
- * while others with the same question wait.
+ * The look-up happens after subqueries have run and joined rows have been
+ * read, since both are part of the question, and after rights were checked;
+ * before anything is planned, charged or read.  If there is no stored answer,
+ * this process makes one while others with the same question wait.
  */
 #include "postgres.h"
 
@@ -28,8 +28,8 @@ add_scan(List *scans, const dp_release_spec *spec, Query *scan, Oid relid,
 }
 
 /*
- * Queries of the block's other private relations, and of what leads to units,
- * as they would be planned.
+ * The queries of the block's other private relations, and of what leads to
+ * units, as they would be planned.
  */
 static List *
 ready_scans(const dp_release_spec *spec, const dp_ledger_standing *standing,
@@ -82,8 +82,8 @@ make_key(const dp_run_question *question)
 }
 
 /*
- * While subqueries ran or somebody was waited for, the budget may have gone,
- * or another one or another period begun to pay.  A charge would see that.
+ * While subqueries ran or this process waited, the budget may have been used
+ * up, or another budget or period may pay.  A charge would notice that.
  */
 static bool
 still_pays(const dp_run_question *question, dp_ledger_standing *now)
@@ -95,7 +95,7 @@ still_pays(const dp_run_question *question, dp_ledger_standing *now)
 		now->period == before->period && !now->exempt;
 }
 
-/* While somebody was waited for, rights may have ended, too. */
+/* While this process waited, rights may have been revoked, too. */
 static bool
 still_asks(const dp_run_question *question)
 {
@@ -110,8 +110,9 @@ still_asks(const dp_run_question *question)
 }
 
 /*
- * Is all that was read as it was for the snapshot?  Asked when everything is
- * locked, since an old snapshot may meet what was emptied or written anew.
+ * Does the snapshot see the relations as they are read? Called after
+ * everything was locked: to an old snapshot, a relation that was truncated or
+ * rewritten since may seem empty.
  */
 static bool
 sees_relations(const dp_block *block)
@@ -134,7 +135,9 @@ sees_relations(const dp_block *block)
 	return true;
 }
 
-/* Look; what is found is given to those only who would pay now. */
+/*
+ * Look up a stored answer; it is used only if the same budget would pay now.
+ */
 static bool
 find(const dp_run_question *question, dp_run_stored *out)
 {
@@ -147,11 +150,11 @@ find(const dp_run_question *question, dp_run_stored *out)
 
 /*
  * dp_run_find_answer
- *	  Look for a stored answer, and be the one who makes it where there is
- *	  none: then out->key is locked.  It is NULL where nothing is stored, as on
- *	  a standby.  `wait` false: only look, as EXPLAIN does.
+ *	  Look for a stored answer.  If there is none, this process makes it, and
+ *	  out->key is locked; NULL if nothing can be stored, as on a standby.
+ *	  `wait` false: only look, as EXPLAIN does.
  *
- * Errors: 55P03, 57014, 40P01 of waiting; those of rights.
+ * Errors: 55P03, 57014 and 40P01 while waiting; those of rights.
  */
 void
 dp_run_find_answer(const dp_run_question *question, bool wait,
@@ -184,8 +187,9 @@ dp_run_find_answer(const dp_run_question *question, bool wait,
 
 /*
  * dp_run_give_answer
- *	  The rows that were found, into a store.  Settings count as for a charge:
- *	  whether an old answer is taken is one of them.
+ *	  Put the rows of the stored answer into a store. dp_pg.setting_scope
+ *	  applies as for a charge, since a setting decides whether old answers are
+ *	  used.
  *
  * Errors: 55000 of dp_pg.setting_scope.
  */
@@ -205,7 +209,10 @@ dp_run_give_answer(const dp_run_question *question,
 	dp_run_remember(spec, &receipt);
 }
 
-/* dp_run_keep_answer: what was released and paid for; others may go on. */
+/*
+ * dp_run_keep_answer: store what was released and paid for; processes that
+ * wait may continue.
+ */
 void
 dp_run_keep_answer(const dp_run_question *question,
 				   const dp_run_stored *stored, int64 ledger_id,

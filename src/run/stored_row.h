@@ -1,6 +1,6 @@
 /*
  * stored_row.h
- *	  Private to the run folder: how nodes show rows of a tuplestore.
+ *	  Private to the run room: how nodes show rows of a tuplestore.
  */
 #ifndef DP_RUN_STORED_ROW_H
 #define DP_RUN_STORED_ROW_H
@@ -9,8 +9,8 @@
 
 /*
  * dp_run_show_stored
- *	  A row of a tuplestore in a virtual slot, which is what plans of scans are
- *	  made for; good while the other slot has it.
+ *	  A row of a tuplestore in a virtual slot, which plans of scans expect;
+ *	  valid while the other slot holds it.
  */
 static inline TupleTableSlot *
 dp_run_show_stored(TupleTableSlot *slot, TupleTableSlot *minimal)

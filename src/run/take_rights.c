@@ -19,12 +19,12 @@
 typedef struct rights_context
 {
 	const dp_relation *relation;
-	List	   *relids;			/* of what the query names, views included */
+	List	   *relids;			/* the query's relations, views included */
 } rights_context;
 
 /*
- * A subquery that a policy has for the session is refused by the policy's
- * name, not because the asker may not read what it reads.
+ * A subquery in a policy is refused by the name of the policy, not because the
+ * asking role may not read the subquery's relations.
  */
 static void
 forbid_subqueries(Query *level)
@@ -43,7 +43,7 @@ forbid_subqueries(Query *level)
 }
 
 /*
- * Check the rights of every level, on the protected relation those of its
+ * Check the rights of every level; on the protected relation, those of its
  * owner.
  */
 static bool
@@ -74,9 +74,9 @@ rights_walker(Node *node, void *context)
 }
 
 /*
- * A dataset serves tables only whose owner's rights its owner has, who gives
- * budgets on them and asks without limit: one that was given to another role
- * is no longer his to give or to read.
+ * A dataset serves only tables for which its owner has the rights of the
+ * table's owner, since the dataset's owner grants budgets on them and asks
+ * without limit.  After ALTER TABLE OWNER this may no longer hold.
  */
 static void
 check_owners(const dp_relation *relation, const dp_ledger_standing *standing)
@@ -119,9 +119,9 @@ others_walker(Node *node, void *context)
 
 /*
  * dp_run_ask_others
- *	  Ask other libraries' hook about the rights of a query of the block, whose
- *	  rights were taken.  An executor has begun; the reader, where the query is
- *	  executed, asks nobody.
+ *	  Call other libraries' permission hook for a query of the block that was
+ *	  given the owner's right.  An executor has begun; the reader, which
+ *	  executes the query, does not call it.
  *
  * Errors: 42501, or what the hook raises.
  */
@@ -135,12 +135,12 @@ dp_run_ask_others(Query *query)
 /*
  * dp_run_take_rights
  *	  Give a query of the block the owner's right to read one of its protected
- *	  relations.
- *	  Returns the OIDs of the relations it names, its rights on them checked;
- *	  facts, or NULL: receives what is said of the relation.
+ *	  relations.  Returns the OIDs of the relations it names, after checking
+ *	  its rights on them; *facts, if not NULL, receives the public facts of the
+ *	  relation.
  *
- * The caller has made sure that the asking role holds a budget on the
- * dataset, or the charge will before anything is read.
+ * The caller has made sure that the asking role holds a budget on the dataset,
+ * or the charge will before anything is read.
  *
  * Errors: 42501 no right on something else in the query; 0A000 a policy has a
  * subquery; 55000 the relation is no longer protected.

@@ -1,11 +1,12 @@
 /*
  * toast_locks.c
- *	  Locks that would otherwise tell what the inner query reads.
+ *	  Takes locks in advance that would otherwise reveal what the inner query
+ *	  reads.
  *
  * A table's TOAST relation is locked only while an out-of-line value is being
- * fetched, which another session can watch in pg_locks.  So a release locks
- * the TOAST relations of every part that its plan reads beforehand, and keeps
- * the locks to the end of the transaction like those of the parts.
+ * fetched, which other sessions can watch in pg_locks.  So a release locks the
+ * TOAST relations of every part that its plan reads beforehand, and keeps the
+ * locks to the end of the transaction like those of the parts.
  */
 #include "postgres.h"
 
@@ -33,7 +34,10 @@ toast_of(Oid relid)
 	return toast;
 }
 
-/* The relation and its index; returns the list of what is locked. */
+/*
+ * Lock a TOAST relation and its indexes; returns the list with their OIDs
+ * added.
+ */
 static List *
 lock_toast(Oid toast, List *locked)
 {
@@ -53,8 +57,8 @@ lock_toast(Oid toast, List *locked)
 
 /*
  * dp_run_lock_toast
- *	  Lock the TOAST relations of relations that are locked, for reading.
- *	  Returns their OIDs, and adds to *locked those of all that it locked.
+ *	  Lock the TOAST relations of locked relations, for reading.  Returns their
+ *	  OIDs, and adds to *locked the OIDs of all that it locked.
  */
 List *
 dp_run_lock_toast(const List *relids, List **locked)

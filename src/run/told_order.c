@@ -2,10 +2,10 @@
  * told_order.c
  *	  Answers with undeclared keys, in the order of their keys.
  *
- * A reader tells groups in the order of a secret hash, which nobody else
- * knows.  They are sorted in the connection, where everything is released:
- * texts by their bytes, NULL last.  No two rows have the same keys, so the
- * order follows from what is told.
+ * A reader returns groups in the order of a secret hash.  They are sorted in
+ * the connection, where everything is released: texts by their bytes, NULL
+ * last.  No two rows have the same keys, so the order is a function of what is
+ * released.
  */
 #include "postgres.h"
 
@@ -22,7 +22,10 @@ struct dp_told_order
 	Tuplesortstate *sort;
 };
 
-/* dp_run_order_begin: of rows of an answer; the first columns are the keys. */
+/*
+ * dp_run_order_begin: sort the rows of an answer, whose first columns are the
+ * keys.
+ */
 dp_told_order *
 dp_run_order_begin(const dp_release_spec *spec, TupleDesc result)
 {
@@ -55,7 +58,7 @@ dp_run_order_begin(const dp_release_spec *spec, TupleDesc result)
 	return order;
 }
 
-/* dp_run_order_add: one row. */
+/* dp_run_order_add: add one row. */
 void
 dp_run_order_add(dp_told_order *order, TupleTableSlot *slot)
 {

@@ -1,9 +1,9 @@
 /*
  * unit_sizes.c
- *	  What joined and grouped rows of a unit take in memory.
+ *	  Memory for joined and grouped rows of a unit.
  *
- * It follows from the query and from what is joined with private rows, so the
- * session knows it before anything is charged, and whoever reads keeps it
+ * It follows from the query and from the joined public rows, so the connection
+ * knows it before anything is charged, and the process that reads enforces it
  * (bound/gather_unit.c).
  */
 #include "postgres.h"
@@ -14,10 +14,10 @@
 
 #define MOST_COPIES (1024 * 1024)
 
-/* Bytes of names of units, with which one row of each has room. */
+/* Bytes assumed for the name of a unit. */
 #define USUAL_UNIT 64
 
-/* The private relations of which a joined row may have no row. */
+/* The private relations that a joined row may lack. */
 static Bitmapset *
 left_out(const dp_block *block)
 {
@@ -64,7 +64,10 @@ dp_run_set_levels(const dp_block *block, Size row, Size public,
 	limits->copies = Min(limits->copies, MOST_COPIES);
 }
 
-/* Rows of a level of one row of each source, for each that joins them. */
+/*
+ * Rows of a level from one row of each source, where nullable sources may be
+ * left out.
+ */
 static Size
 choices_of(const dp_gather_level *level, const dp_gather_limits *limits)
 {
@@ -76,8 +79,8 @@ choices_of(const dp_gather_level *level, const dp_gather_limits *limits)
 
 /*
  * dp_run_least_bytes
- *	  What a unit with one row of each source takes at all levels, for each row
- *	  that joins these: more than DP_GATHER_UNIT if it is too much.
+ *	  Bytes at all levels of a unit with one row of each source, for each row
+ *	  that joins these; more than DP_GATHER_UNIT if it does not fit.
  */
 Size
 dp_run_least_bytes(const dp_gather_limits *limits)

@@ -1,14 +1,14 @@
 /*
  * work.c
- *	  What of a release happens where the rows are read.
+ *	  The part of a release that happens where the rows are read.
  *
- * The session sends the block with its parameters and the public values of its
- * keys, and the reader prepares the release anew: grids, sensitivities and
- * noise follow from the block, the parameters, settings and declarations, all
- * public.  A declaration that changed in between is noticed before anything is
- * charged, since the charge and the exact aggregates must be the same.  Which
- * groups there are is not decided again: the plan and the cells must agree on
- * it, and conditions may depend on settings that the session alone has.
+ * The connection sends the block with its parameters and the public values of
+ * its keys, and the reader prepares the release again: grids, sensitivities
+ * and noise follow from the block, the parameters, settings and declarations,
+ * all public.  A declaration that changed in between is noticed before
+ * anything is charged, since the charge and the exact aggregates must be the
+ * same.  The groups are not decided again: the plan and the cells must agree
+ * on them, and conditions may depend on settings that only the connection has.
  */
 #include "postgres.h"
 
@@ -31,14 +31,14 @@ static const dp_node_field input_fields[] = {
 static const dp_node_type input_type =
 DP_NODE_TYPE(dp_release_input, input_fields);
 
-/* What the session knows besides, without pointers. */
+/* What else the connection knows, without pointers. */
 typedef struct release_data
 {
 	dp_ledger_standing standing;
 	dp_charge	charge;
 	dp_unit_bounds bounds;
 	dp_joined_sizes joined;
-	int			workers;		/* that hand rows over */
+	int			workers;		/* number of those that hand rows over */
 } release_data;
 
 typedef struct release_work
@@ -75,8 +75,8 @@ list_domains(const dp_release_spec *spec)
 
 /*
  * dp_run_fill_job
- *	  What a reader needs for a release, in the current context; the relations
- *	  are the caller's to add.
+ *	  Fill in what a reader needs for a release, in the current context; the
+ *	  caller adds the relations.
  */
 void
 dp_run_fill_job(const dp_release_spec *spec,
@@ -148,7 +148,7 @@ begin(const Node *sent, const void *data, dp_reader_source source,
 {
 	const release_data *asked = data;
 	const dp_release_input *input = (const dp_release_input *) sent;
-	int			location;		/* no text has come */
+	int			location;		/* unused: there is no query text */
 	dp_release_spec *spec = dp_run_prepare(input->block, &asked->standing,
 										   input->arguments,
 										   read_domains(input),

@@ -103,7 +103,7 @@ SELECT k, dp_count(*), dp_count(age) FROM patient p FULL JOIN visit v ON v.unit 
 SELECT age > 3 AS old, cost IS NULL AS free, dp_count(*) FROM patient p FULL JOIN visit v ON v.unit = p.id GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT p.town, dp_count(*) FROM patient p FULL JOIN visit v ON v.unit = p.id WHERE p.town IN ('town1', 'town2') GROUP BY p.town ORDER BY 1;
 SELECT f.w, dp_count(*) FROM (patient p LEFT JOIN fee f ON f.k = p.age) FULL JOIN visit v ON v.unit = p.id GROUP BY f.w ORDER BY 1;
--- columns that USING merges: named, conditions, or told by threshold
+-- columns that USING merges: named, conditions, or released by threshold
 SELECT town, dp_count(*) FROM (SELECT id AS unit, town FROM patient) p FULL JOIN (SELECT unit, town FROM visit) v USING (unit, town) WHERE town IN ('town0', 'town3') GROUP BY town ORDER BY 1;
 SELECT town = 'town2' AS two, dp_count(*) FROM (SELECT id AS unit, town FROM patient) p FULL JOIN (SELECT unit, town FROM visit) v USING (unit, town) GROUP BY 1 ORDER BY 1;
 SET dp_pg.delta = '1e-9';

@@ -1,4 +1,4 @@
--- Public keys with more values than there may be groups: told by threshold, as
+-- Public keys with more values than there may be groups: released by threshold, as
 -- undeclared ones are, if there is a delta.  At this epsilon a key that two units
 -- have is told, and one that a single unit has is not, but with probability delta.
 \getenv abs_srcdir PG_ABS_SRCDIR

@@ -1,4 +1,4 @@
--- Keys that nobody declared: told by threshold, for an epsilon and a delta.  At
+-- Keys that nobody declared: released by threshold, for an epsilon and a delta.  At
 -- this epsilon a key that two units have is told, and one that a single unit
 -- has is not, but with probability delta.
 \getenv abs_srcdir PG_ABS_SRCDIR

@@ -51,7 +51,7 @@ SELECT q, b.* FROM unnest(ARRAY[
 	'FROM (SELECT unit, 1 AS x FROM visit WHERE unit IS NOT NULL UNION ALL SELECT unit, y FROM (SELECT unit, cost AS y FROM visit UNION ALL SELECT id, 7 FROM patient) t WHERE y > 5 AND unit IS NOT NULL) s']) WITH ORDINALITY a (q, i), compare(q) b ORDER BY i;
 
 SET ROLE :analyst;
--- values of keys: constants, conditions, names, or told by threshold
+-- values of keys: constants, conditions, names, or released by threshold
 SELECT what, dp_count(*), dp_count(DISTINCT unit) FROM (SELECT unit, 'visit' AS what FROM visit UNION ALL SELECT id, 'patient' FROM patient) s GROUP BY what ORDER BY what;
 SELECT x > 3 AS large, dp_count(x) FROM (SELECT unit, cost AS x FROM visit UNION ALL SELECT id, age FROM patient) s GROUP BY 1 ORDER BY 1;
 SELECT x, dp_count(*) FROM (SELECT unit, note AS x FROM visit UNION ALL SELECT id, town FROM patient) s WHERE x IN ('n0', 'town1') GROUP BY x ORDER BY x;

@@ -26,7 +26,7 @@ END $$;
 SELECT n, key, jsonb_array_length(a.answers) AS groups, jsonb_array_length(a.answers -> 0 -> 'a') AS values, a.answers = b.answers AS same
 FROM (VALUES (31, 'k'), (32, 'k'), (33, 'k'), (96, 'k'), (97, 'k'), (256, 'k'), (256, '1')) v (n, key), answer(n, true, key) a, answer(n, false, key) b;
 SELECT * FROM outcome('SELECT answer(257, true, ''k'')');
--- the same of keys that are told by threshold
+-- the same of keys that are released by threshold
 SET dp_pg.delta = '1e-8';
 SELECT n, key, jsonb_array_length(a.answers) AS groups, a.answers = b.answers AS same FROM (VALUES (40, 'city'), (256, 'city')) v (n, key), answer(n, true, key) a, answer(n, false, key) b;
 SELECT * FROM outcome('SELECT answer(257, true, ''city'')');

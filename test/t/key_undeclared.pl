@@ -1,4 +1,4 @@
-# Undeclared group keys, told by threshold: each is told as often as the law says,
+# Undeclared group keys, released by threshold: each is told as often as the law says,
 # keys of single units hardly ever, and however many rows and keys one unit has;
 # what is told is what SQL computes, whatever memory holds; and neither the order
 # of the answer nor the reader's memory follows from anything else.
@@ -159,7 +159,7 @@ is(told($wide, $two), $plain, 'noise is for two keys');
 my @near = map { [ split /\|/ ] } split /\n/, told("$wide; SET dp_pg.mechanism = gaussian", $two);
 my @exact = map { [ split /\|/ ] } split /\n/, $plain;
 cmp_ok(abs($near[$_][1] - $exact[$_][1]), '<', 7 * 32, "Gaussian noise, too, key $_") foreach 0, 1;
-like(told($wide, "EXPLAIN $two"), qr/in each of at most 10000 groups, and no more than are told/, 'EXPLAIN says so');
+like(told($wide, "EXPLAIN $two"), qr/in each of at most 10000 groups, and no more than are released/, 'EXPLAIN says so');
 
 # Which keys a unit keeps is fair, also of one that memory does not hold.
 my %kept = (0 => 0, 1 => 0, 2 => 0, 3 => 0);

@@ -1,6 +1,6 @@
 /*
  * test_mech_key.c
- *	  Which keys are told by threshold: thresholds and chances equal the
+ *	  Which keys are released by threshold: thresholds and chances equal the
  *	  oracle's, drawn decisions follow them, and a threshold that is too small
  *	  by one is caught.
  *
