@@ -1,7 +1,7 @@
 /*
  * ask.c
- *	  The session's side of a reading: get a reader, have it make everything
- *	  ready, charge, or have it submit the charge, take what is released.
+ *	  The connection's side of a reading: get a reader, have it make everything
+ *	  ready, charge or have it submit the charge, and receive what is released.
  */
 #include "postgres.h"
 
@@ -18,28 +18,32 @@
 #define POLL_INTERVAL 1000		/* ms; a safety net: events set the latch */
 #define SLOT_POLL 50			/* ms until a worker slot may be free */
 #define LONG_WAIT 1000			/* ms after which others' readers make room */
-#define START_ATTEMPTS 3		/* readers that are started in vain */
+#define START_ATTEMPTS 3		/* readers started in vain */
 
-/* All that an error has to give back. */
+/* What must be released after an error. */
 typedef struct dp_asking
 {
 	const dp_reader_job *job;
 	dp_reader_charge charge;
 	void	   *charge_context;
-	dp_ledger_deferred deferred;	/* the job's, until all has ended */
+	dp_ledger_deferred deferred;	/* of the job, until everything has
+									 * ended */
 	TimestampTz since;			/* when that began */
 	dp_reader_waiter *waiter;	/* waits for a reader, or NULL */
-	int			entry;			/* reader that works for this session, or -1 */
-	shm_mq_handle *to;			/* it */
+	int			entry;			/* reader that works for this connection, or
+								 * -1 */
+	shm_mq_handle *to;			/* queue to it */
 	shm_mq_handle *from;
-	BackgroundWorkerHandle *handle; /* of a reader it has registered */
-	int			wanted;			/* entry of that one */
+	BackgroundWorkerHandle *handle; /* of a reader registered by this
+									 * process */
+	int			wanted;			/* its entry */
 	TimestampTz registered;		/* when */
-	bool		no_slot;		/* for a process was free */
-	long		poll;			/* ms until it looks for one again */
+	bool		no_slot;		/* no worker slot was free */
+	long		poll;			/* ms until the next look for one */
 	TimestampTz began;			/* when it had a reader */
 	bool		alone;			/* nobody else uses a reader */
-	bool		charging;		/* the ledger is asked: it tells of itself */
+	bool		charging;		/* wait for the ledger, which reports by
+								 * itself */
 	bool		charged;
 } dp_asking;
 
@@ -60,7 +64,7 @@ give_up(int code, Datum arg)
 	dp_ledger_drop(&asking->deferred);
 }
 
-/* 53000, and nothing was charged. */
+/* Raise 53000; nothing was charged. */
 pg_noreturn static void
 raise_none(const char *detail, const char *hint)
 {
@@ -74,8 +78,8 @@ raise_none(const char *detail, const char *hint)
 /* ---- getting a reader ---- */
 
 /*
- * No reader is free: see to it that one is started, if one may be.  An error
- * only where none is there to wait for.
+ * No reader is free: have one started if one may be.  Raises an error only if
+ * there is none to wait for.
  */
 static void
 rouse_reader(dp_asking *asking)
@@ -174,7 +178,7 @@ set_up_queues(dp_asking *asking)
 	dp_reader_start_work(asking->entry);
 }
 
-/* 57000: somebody ended the reader while it worked. */
+/* Raise 57000: the reader was terminated while it worked. */
 pg_noreturn static void
 raise_dead(const dp_asking *asking)
 {
@@ -186,7 +190,7 @@ raise_dead(const dp_asking *asking)
 			 errhint("Run the query again.")));
 }
 
-/* What a reader that could not make everything ready has to say. */
+/* Raise the error for a reader that could not make everything ready. */
 pg_noreturn static void
 raise_not_ready(int code)
 {
@@ -219,7 +223,7 @@ raise_not_ready(int code)
 
 /* ---- a charge that the reader has made ---- */
 
-/* Did the last one take too long to watch for the next one? */
+/* Was the last charge too slow for spinning to pay off? */
 static bool late = false;
 
 static void
@@ -237,7 +241,7 @@ awaits_charge(const dp_asking *asking)
 	return asking->deferred.slot != NULL && !asking->charged;
 }
 
-/* Raises what refused it. */
+/* Look at the result of the charge; raises if it was refused. */
 static void
 look_at_charge(dp_asking *asking)
 {
@@ -249,7 +253,7 @@ look_at_charge(dp_asking *asking)
 	}
 }
 
-/* The reader has ended the job, or itself: was it charged before? */
+/* The reader has ended the job, or itself: find out whether it was charged. */
 static void
 settle_charge(dp_asking *asking)
 {
@@ -258,7 +262,7 @@ settle_charge(dp_asking *asking)
 		note_charge(asking);
 }
 
-/* The reader has read, or so it says. */
+/* The reader says that it has read, so it must have been charged. */
 static void
 require_charge(dp_asking *asking)
 {
@@ -267,7 +271,7 @@ require_charge(dp_asking *asking)
 		elog(ERROR, "reader has read what was not charged");
 }
 
-/* ms until something is to be looked at, whether or not an event comes. */
+/* Milliseconds to wait if no event comes. */
 static long
 time_to_wait(const dp_asking *asking)
 {
@@ -280,7 +284,7 @@ time_to_wait(const dp_asking *asking)
 	return wait;
 }
 
-/* 57014: the reader has worked for longer than it may for one query. */
+/* Raise 57014 if the reader has exceeded dp_pg.run_timeout. */
 static void
 check_run_timeout(dp_asking *asking)
 {
@@ -289,7 +293,8 @@ check_run_timeout(dp_asking *asking)
 									dp_setting_run_timeout))
 		return;
 	settle_charge(asking);
-	ereport(ERROR,				/* tell_canceled tells of the charge */
+	ereport(ERROR,				/* tell_canceled says what became of the
+								 * charge */
 			(errcode(ERRCODE_QUERY_CANCELED),
 			 errmsg("canceling private query due to dp_pg.run_timeout"),
 			 errhint("Ask for less at once, or ask the administrator for a "
@@ -297,8 +302,8 @@ check_run_timeout(dp_asking *asking)
 }
 
 /*
- * Wait for the reader, which may be waiting for a charge.  A cancel that comes
- * meanwhile finds a charge that was made noted.
+ * Wait for the reader, or for a charge.  A charge that was made is noted
+ * before a cancel is processed.
  */
 static void
 wait_for_reader(dp_asking *asking)
@@ -314,7 +319,7 @@ wait_for_reader(dp_asking *asking)
 	check_run_timeout(asking);
 }
 
-/* The reader has ended the job, or itself; wait until it says how. */
+/* The reader has ended the job, or itself; wait for its result. */
 static void
 hear_end(dp_asking *asking)
 {
@@ -372,7 +377,7 @@ send_message(dp_asking *asking, const void *data, Size size)
 	}
 }
 
-/* The next message; false: there is none, and all went well. */
+/* Receive the next message; false if there is none and all went well. */
 static bool
 receive_message(dp_asking *asking, void **data, Size *size)
 {
@@ -394,7 +399,7 @@ receive_message(dp_asking *asking, void **data, Size *size)
 	}
 }
 
-/* What the message has no room for; an empty piece ends it. */
+/* Send what does not fit into the message; an empty piece ends it. */
 static void
 send_pieces(dp_asking *asking, const dp_reader_job *job)
 {
@@ -414,10 +419,13 @@ wait_until_ready(dp_asking *asking)
 
 	if (!receive_message(asking, &data, &size) || size != 1 ||
 		*(char *) data != DP_TELL_READY)
-		elog(ERROR, "reader told something unknown");
+		elog(ERROR, "unexpected message from a reader");
 }
 
-/* The charge is made when the reader is ready, and by it if that can be. */
+/*
+ * Have the reader submit the charge once it is ready, if the mechanism allows
+ * that.
+ */
 static void
 prepare_charge(dp_asking *asking, StringInfo message)
 {
@@ -444,7 +452,7 @@ make_charge(dp_asking *asking)
 	send_message(asking, &go, 1);
 }
 
-/* ErrorContextCallback: who is canceled learns what became of the charge. */
+/* ErrorContextCallback: add to a cancel what became of the charge. */
 static void
 tell_canceled(void *arg)
 {
@@ -514,7 +522,7 @@ static const dp_worker_methods workers = {
 	"dp_reader_main", dp_reader_main, dp_reader_wanted, dp_reader_spare
 };
 
-/* dp_reader_init: everything of readers that _PG_init must set up. */
+/* dp_reader_init: everything about readers that _PG_init must set up. */
 void
 dp_reader_init(void)
 {

@@ -1,7 +1,7 @@
 /*
  * call_reader.c
- *	  How a database gets a reader: who waits for one makes an entry, for which
- *	  a kept worker comes or one is registered (bridge/workers.c).
+ *	  How a database gets a reader: a connection that waits makes an entry, for
+ *	  which a kept worker comes or one is registered (bridge/workers.c).
  */
 #include "postgres.h"
 
@@ -10,7 +10,10 @@
 
 #include "reader.h"
 
-/* Have one leave that idles for another database; see dp_worker_methods. */
+/*
+ * Ask a reader that idles for another database to leave; see
+ * dp_worker_methods.
+ */
 static bool
 ask_idle(long idle, bool kept_too)
 {
@@ -26,7 +29,7 @@ ask_idle(long idle, bool kept_too)
 			entry->database == MyDatabaseId || (entry->kept && !kept_too))
 			continue;
 		if (entry->leave)
-			return true;		/* on its way */
+			return true;		/* it is leaving */
 		if (TimestampDifferenceExceeds(entry->since, now, idle) &&
 			(oldest < 0 ||
 			 entry->since < dp_reader_shared->entry[oldest].since))
@@ -51,7 +54,7 @@ dp_reader_spare(long idle, bool kept_too)
 	return asked;
 }
 
-/* Does the database have a process, or one that is starting? */
+/* Does the database have a reader, or one that is starting? */
 static bool
 has_reader(Oid database)
 {
@@ -66,7 +69,7 @@ has_reader(Oid database)
 
 /*
  * dp_reader_wanted
- *	  See dp_worker_methods: the entry that has waited longest for a process.
+ *	  The entry that has waited longest for a process; see dp_worker_methods.
  */
 bool
 dp_reader_wanted(TimestampTz *since, Datum *number)
@@ -91,8 +94,8 @@ dp_reader_wanted(TimestampTz *since, Datum *number)
 }
 
 /*
- * The last free entry is for the database that has waited longest of those
- * that have none.
+ * Is the last free entry reserved for another database?  It goes to the one
+ * that has waited longest among those without an entry.
  */
 static bool
 is_for_others(int entries)
@@ -124,10 +127,10 @@ is_for_others(int entries)
 
 /*
  * dp_reader_want
- *	  The entry of this database for which a process is to be called, or -1.
- *	  *running: there is a reader for it, or one starts.  *spare: the waiter's
- *	  role has what it may have of the kept ones, so that nobody is to make
- *	  room for it.
+ *	  The entry of this database for which a process must be found, or -1.
+ *	  *running: the database has a reader, or one is starting. *spare: the
+ *	  waiter's role has its share of the kept ones, so no other reader must
+ *	  leave for it.
  */
 int
 dp_reader_want(dp_reader_waiter *waiter, bool *running, bool *spare)
@@ -184,8 +187,8 @@ dp_reader_want(dp_reader_waiter *waiter, bool *running, bool *spare)
 
 /*
  * dp_reader_registered
- *	  A process was registered for the entry; returns when, by which
- *	  dp_reader_forget knows it again.
+ *	  Note that a process was registered for the entry; returns the time, by
+ *	  which dp_reader_forget identifies it.
  */
 TimestampTz
 dp_reader_registered(int number)
@@ -204,7 +207,7 @@ dp_reader_registered(int number)
 	return now;
 }
 
-/* dp_reader_unwant: there is no process for the entry, and none is to come. */
+/* dp_reader_unwant: no process is available for the entry; free it. */
 void
 dp_reader_unwant(int number)
 {
@@ -217,7 +220,7 @@ dp_reader_unwant(int number)
 	LWLockRelease(dp_reader_shared->lock);
 }
 
-/* dp_reader_forget: the process that was registered for it never ran. */
+/* dp_reader_forget: the process registered for the entry did not run. */
 void
 dp_reader_forget(int number, TimestampTz registered)
 {
@@ -236,7 +239,7 @@ dp_reader_forget(int number, TimestampTz registered)
 
 /*
  * dp_reader_ask_to_leave
- *	  Have the readers of a database leave; false when there are none.
+ *	  Ask the readers of a database to leave; false if there are none.
  */
 bool
 dp_reader_ask_to_leave(Oid database)
@@ -254,7 +257,8 @@ dp_reader_ask_to_leave(Oid database)
 			continue;
 		if (entry->pid == 0 && !entry->registered)
 		{
-			MemSet(entry, 0, sizeof(*entry));	/* who wants it asks again */
+			MemSet(entry, 0, sizeof(*entry));	/* a connection that needs it
+												 * asks again */
 			continue;
 		}
 		there = true;
@@ -270,8 +274,8 @@ dp_reader_ask_to_leave(Oid database)
 
 /*
  * dp_reader_take_entry
- *	  The entry becomes this process's; returns its database, or InvalidOid
- *	  when it is too late.
+ *	  Make the entry this process's; returns its database, or InvalidOid if it
+ *	  is no longer wanted.
  */
 Oid
 dp_reader_take_entry(int number)
@@ -294,10 +298,9 @@ dp_reader_take_entry(int number)
 
 /*
  * dp_reader_may_leave
- *	  Leave when nothing is to be done; decided under the lock, so that no
- *	  session can be given a reader that is gone.  `idle`: the idle time is
- *	  over, which does not matter to a kept one; otherwise only a wish makes it
- *	  leave.
+ *	  Leave if there is nothing to do; decided under the lock, so that no
+ *	  connection can be given a reader that has left.  `idle`: the idle time is
+ *	  over, which a kept reader ignores; otherwise it leaves only if asked to.
  */
 bool
 dp_reader_may_leave(int number, bool idle)

@@ -1,6 +1,6 @@
 /*
  * dp_reader.h
- *	  Public interface of the reader folder: the processes that read private
+ *	  Public interface of the reader room: the processes that read private
  *	  rows, so that no process of an analyst ever does.
  *
  * Include postgres.h first.
@@ -17,43 +17,44 @@
 #include "../bridge/dp_bridge.h"
 #include "../ledger/dp_ledger.h"
 
-/* The text of queries over private rows, for whoever logs it. */
+/* Query text of queries over private rows, for logs. */
 #define DP_PRIVATE_QUERY_TEXT "<private query>"
 
-/* Given to a sink piece by piece; what a piece is the kind knows. */
+/* Receives results piece by piece; the kind defines the pieces. */
 typedef void (*dp_reader_sink) (void *context, const void *data, Size size);
 
 /*
- * Public bytes that are too many for a message, piece by piece; none is empty.
- * A piece is valid until the next one is asked for; NULL: there are no more,
- * and none may be asked for.
+ * Public bytes that are too many for a message, piece by piece; no piece is
+ * empty.  A piece is valid until the next call.  NULL: there are no more; do
+ * not call it again.
  */
 typedef const void *(*dp_reader_source) (void *context, Size *size);
 
 /*
- * What is done with the rows of a plan, by kind.  Everything happens in the
- * process that reads, between two charges' worth of silence:
+ * Methods for the rows of a plan, by kind.  All run in the process that reads,
+ * and reveal nothing before the results:
  *
- *	begin		from public facts to the state that rows are added to; may
+ *	begin		make the state that rows are added to, from public facts; may
  *				raise, since nothing is charged and nothing is read yet.  It
- *				takes every piece of the source, which is NULL when the job
+ *				takes every piece of the source, which is NULL if the job
  *				has none
  *	environment	what the plan finds by name; may be NULL
- *	scan		where the rows of the n-th scan of a job with scans are put
- *	next		after them, before each run of its plan: what it then finds by
- *				name; false: it has run over all
- *	receiver	where the executor puts the rows
- *	finish		draw noise and give the sink what may be released; nothing
- *				else leaves
- *	prompt		pieces are told when they are given to the sink, not when
- *				there are many
+ *	scan		the receiver of the n-th scan of a job with scans
+ *	next		after the scans, before each run of the plan: fill what it
+ *				finds by name; false if everything has been read
+ *	receiver	the receiver of the plan's rows
+ *	finish		draw noise and pass the sink what may be released; nothing
+ *				else leaves the process
+ *	prompt		pieces are sent as they are passed to the sink, not when
+ *				many have come together
  */
 typedef enum dp_reader_kind
 {
 	DP_READER_RELEASE,			/* rows of a release, src/run */
-	DP_READER_READING,			/* exact counts of a reading and what is made
-								 * of them, src/reading/reading_use.c */
-	DP_READER_KINDS				/* how many there are */
+	DP_READER_READING,			/* exact counts of a reading and what is
+								 * computed from them,
+								 * src/reading/reading_use.c */
+	DP_READER_KINDS				/* their number */
 } dp_reader_kind;
 
 typedef struct dp_reader_methods
@@ -68,14 +69,14 @@ typedef struct dp_reader_methods
 	bool		prompt;
 } dp_reader_methods;
 
-/* Type of the values of an expression of the kinds that rows may have. */
+/* Type of the values of an expression of a kind that rows may have. */
 extern Oid	dp_reader_value_type(const Node *node);
 
 /*
- * What executing looks up only where a row asks for it, unless it is looked
- * up before: OIDs of TOAST relations, enum types, collations.  The session
- * holds locks on all of them, and on every type, so that they are still there
- * when a row asks.
+ * What execution would look up only when a row requires it, unless it has been
+ * looked up before: OIDs of TOAST relations, enum types and collations.  The
+ * connection holds locks on all of them, and on every type, so they cannot be
+ * dropped meanwhile.
  */
 typedef struct dp_reader_needs
 {
@@ -85,53 +86,54 @@ typedef struct dp_reader_needs
 } dp_reader_needs;
 
 /*
- * A job as bytes, with the settings of the session but without its snapshot,
- * transaction and user, which are those of when it is run (message.c).  Not of
- * one that is local or has a source.
+ * A job as bytes, with the connection's settings but without its snapshot,
+ * transaction and user, which are added when it runs (message.c).  Not for a
+ * job that is local or has a source.
  */
 typedef struct dp_reader_sealed dp_reader_sealed;
 
 /*
- * A plan over private rows, made from public facts (run/public_plan.c)
- * without parameters, and what is to be done with its rows.  The active
- * snapshot and the current user's rights are the job's.
+ * A plan over private rows, made from public facts (run/public_plan.c) without
+ * parameters, and what is done with its rows.  It runs under the active
+ * snapshot with the current user's rights.
  */
 typedef struct dp_reader_job
 {
 	dp_reader_kind kind;
 	PlannedStmt *plan;
-	List	   *scans;			/* of PlannedStmt *: run before; the plan is
-								 * then run as often as `next` says */
-	List	   *relations;		/* OIDs of all that it opens, TOAST too */
+	List	   *scans;			/* of PlannedStmt *, run first; then the plan
+								 * runs until `next` is false */
+	List	   *relations;		/* OIDs of all that it opens, including
+								 * TOAST */
 	dp_reader_needs needs;
-	Size		memory;			/* that rows may make it take, in bytes */
-	Size		row;			/* of its plans, or pack of rows, at most,
-								 * where a parallel worker sends it */
-	Size		worker;			/* memory that rows may make each of these
+	Size		memory;			/* most bytes that rows may make it take */
+	Size		row;			/* bytes of the longest row or pack that a
+								 * parallel worker may send */
+	Size		worker;			/* most bytes that rows may make each worker
 								 * take, if there are any */
-	Size		shared;			/* bytes of public rows that all of these
-								 * share */
+	Size		shared;			/* bytes of public rows that workers share */
 	Node	   *input;			/* for begin, or NULL */
-	const void *data;			/* a struct of the kind's own, without
-								 * pointers, for begin */
+	const void *data;			/* for begin: a struct of the kind, without
+								 * pointers */
 	Size		size;			/* of data */
 	dp_reader_source source;	/* for begin, or NULL */
 	void	   *source_context;
-	bool		local;			/* the asker may read the rows anyway: in this
-								 * process */
+	bool		local;			/* run in this process: the asking role may
+								 * read the rows */
 	const dp_ledger_request *request;	/* the charge, if it is known before
 										 * everything is ready, or NULL */
-	dp_ledger_receipt *receipt; /* of it: where to */
-	const dp_reader_sealed *sealed; /* unless NULL: all of this but `local`,
-									 * the source and the charge */
+	dp_ledger_receipt *receipt; /* receives the result of the charge */
+	const dp_reader_sealed *sealed; /* NULL, or all of this but `local`, the
+									 * source and the charge */
 } dp_reader_job;
 
 extern dp_reader_sealed *dp_reader_seal(const dp_reader_job *job);
 extern bool dp_reader_has_settings(const dp_reader_sealed *sealed);
 
 /*
- * Of a job without a request: makes its charge durable, or raises.  Of one
- * with a request: is told that this was charged, and the receipt is there.
+ * For a job without a request: makes its charge durable, or raises.  For one
+ * with a request: called when that has been charged and the receipt is filled
+ * in.
  */
 typedef void (*dp_reader_charge) (void *context);
 
@@ -142,23 +144,22 @@ extern void dp_reader_register(dp_reader_kind kind,
 							   const dp_reader_methods *methods);
 
 /*
- * Run a job: have everything ready, charge, then read, and hand what is
+ * Run a job: make everything ready, charge, then read, and pass what is
  * released to the sink, in order.
  *
- * Errors before the charge: 53000 no reader to be had, 53xxx and 54xxx it
- * lacks something, 55000 what the job was made from has changed, 57000 the
- * reader was ended, those of begin in this process, and those of `charge` or
- * of dp_ledger_charge.
- * After it: 22000 reading failed, 57000 the reader was ended; 40001, 40P01 and
- * 55P03 depend on other sessions.
+ * Errors before the charge: 53000 no reader available; 53xxx and 54xxx it
+ * lacks resources; 55000 what the job was made from has changed; 57000 the
+ * reader was terminated; those of begin in this process; and those of `charge`
+ * or of dp_ledger_charge.  After it: 22000 reading failed, 57000 the reader
+ * was terminated; 40001, 40P01 and 55P03 depend on other sessions.
  */
 extern void dp_reader_run(const dp_reader_job *job, dp_reader_charge charge,
 						  void *charge_context, dp_reader_sink sink,
 						  void *sink_context);
 
 /*
- * Refuse a job for which rows could make the reader take more memory than
- * dp_pg.reader_memory.  Errors: 54000.
+ * Raise 54000 if rows could make the reader take more memory than
+ * dp_pg.reader_memory.
  */
 extern void dp_reader_check_memory(const dp_reader_job *job);
 
@@ -166,12 +167,14 @@ extern void dp_reader_check_memory(const dp_reader_job *job);
 extern Size dp_reader_process_memory(Size memory, Size row);
 
 /*
- * Settings of whoever plans or reads private queries; for good, or until the
- * innermost level made by NewGUCNestLevel ends.
+ * Settings of a process that plans or reads private queries: for good, or
+ * until the innermost nest level (NewGUCNestLevel) ends.
  */
 extern void dp_reader_be_quiet(bool for_good);
 
-/* The settings that an answer may depend on, as text (sent_settings.c). */
+/*
+ * Append the settings that an answer may depend on, as text (sent_settings.c).
+ */
 extern void dp_reader_append_settings(StringInfo out);
 
 /* ---- pack.c ---- */
@@ -184,7 +187,7 @@ extern void dp_reader_expect_packs(dp_reader_job *job,
 								   const PlannedStmt *plan, Size memory,
 								   Size row);
 
-/* Replace the error being handled by one that tells nothing (read.c). */
+/* Replace the error being handled by one that reveals nothing (read.c). */
 pg_noreturn extern void dp_reader_mask_error(MemoryContext context,
 											 bool planning);
 

@@ -1,13 +1,13 @@
 /*
  * kept_trees.c
- *	  The nodes of a message, and those of messages that come again.
+ *	  The nodes of a message, and those of messages that are repeated.
  *
- * Sessions ask the same small queries all day, and reading their plans from
- * text takes as long as executing them.  So a reader keeps the trees of texts
- * that have come twice, by places that their hashes say.  A text follows from
- * what was asked and from public facts, and its trees from the text alone.
+ * Connections repeat small queries, and reading their plans from text takes as
+ * long as executing them.  So a reader keeps the trees of texts that were
+ * received twice, at places given by their hashes.  A text follows from the
+ * question and from public facts, and its trees from the text.
  *
- * The executor changes nothing in a plan but what is set here in its head.
+ * The executor changes nothing in a plan except what is set here in its head.
  */
 #include "postgres.h"
 
@@ -20,7 +20,7 @@
 #define PLACES 16
 #define MOST_TEXT 32768			/* bytes */
 
-/* All in a memory context of its own. */
+/* Lives in a memory context of its own. */
 typedef struct kept_trees
 {
 	MemoryContext context;
@@ -29,7 +29,7 @@ typedef struct kept_trees
 	dp_reader_trees trees;
 } kept_trees;
 
-/* A place knows the last text's hash, also before its trees are kept. */
+/* Hashes of the last text at each place, also before its trees are kept. */
 static uint32 last_hash[PLACES];
 static kept_trees *kept[PLACES];
 
@@ -50,7 +50,7 @@ copy_head(const PlannedStmt *plan)
 	return copy;
 }
 
-/* For one job. */
+/* Copy the heads, for one job. */
 static void
 lend(const dp_reader_trees *trees, dp_reader_trees *out)
 {
@@ -85,8 +85,8 @@ keep(const dp_message *message, const char *text, Size size)
 
 /*
  * dp_reader_read_trees
- *	  The plan, the scans and the input of a message: the caller's to change
- *	  the heads of the first two and all of the last.
+ *	  Get the plan, the scans and the input of a message.  The caller may
+ *	  change the heads of the first two and all of the last.
  */
 void
 dp_reader_read_trees(const dp_message *message, dp_reader_trees *out)

@@ -1,6 +1,6 @@
 /*
  * memory.c
- *	  The pool of readers in shared memory: its size and its beginning.
+ *	  The pool of readers in shared memory: size and initialization.
  */
 #include "postgres.h"
 
@@ -59,14 +59,16 @@ start_shmem(void *area, bool fresh, LWLock *lock)
 						&dp_reader_shared->waiter[i].node);
 }
 
-/* dp_reader_pool_init: ask for the memory; from _PG_init, preloading. */
+/* dp_reader_pool_init: request the memory; from _PG_init, preloading. */
 void
 dp_reader_pool_init(void)
 {
 	dp_bridge_share("dp_pg_reader", shared_size, start_shmem);
 }
 
-/* dp_reader_queue: memory of the queue to the session, or of that from it. */
+/*
+ * dp_reader_queue: memory of the queue to the connection, or of that from it.
+ */
 char *
 dp_reader_queue(int entry, bool to_session)
 {
@@ -74,7 +76,7 @@ dp_reader_queue(int entry, bool to_session)
 		(Size) DP_READER_QUEUE * (2 * entry + (to_session ? 1 : 0));
 }
 
-/* dp_reader_leader_memory: what a reader's parallel worker reserves. */
+/* dp_reader_leader_memory: bytes that a reader's parallel worker reserves. */
 Size
 dp_reader_leader_memory(void)
 {

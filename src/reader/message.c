@@ -1,10 +1,10 @@
 /*
  * message.c
- *	  What a session sends to a reader: a job, and the state of the session
- *	  that its answer may depend on.
+ *	  What a connection sends to a reader: a job, and the state of the
+ *	  connection that its answer may depend on.
  *
  * That is its snapshot and transaction, the user whose rights count, and some
- * settings (sent_settings.c).  Nothing else of a session reaches a reader.
+ * settings (sent_settings.c).  A reader gets nothing else from a connection.
  */
 #include "postgres.h"
 
@@ -17,7 +17,7 @@
 
 #include "reader.h"
 
-#define MOST_BYTES (64 * 1024 * 1024)	/* of a message */
+#define MOST_BYTES (64 * 1024 * 1024)	/* most bytes of a message */
 
 /* The first part that does not depend on snapshot and transaction. */
 #define FIRST_SEALED DP_PART_SETTINGS
@@ -48,7 +48,7 @@ append_oids(StringInfo out, const List *oids)
 		appendBinaryStringInfo(out, (char *) &lfirst_oid(lc), sizeof(Oid));
 }
 
-/* Room for `size` bytes that a function of PostgreSQL writes. */
+/* Append `size` bytes for a function of PostgreSQL to write. */
 static char *
 append_room(StringInfo out, Size size)
 {
@@ -112,7 +112,10 @@ append_part(StringInfo out, const dp_reader_job *job, dp_message_part part)
 	}
 }
 
-/* Parts of a message from `first` until `end`; their sizes go to its head. */
+/*
+ * Append the parts of a message from `first` until before `end`, and their
+ * sizes to its head.
+ */
 static void
 append_parts(StringInfo out, const dp_reader_job *job, dp_message *head,
 			 dp_message_part first, dp_message_part end)
@@ -163,8 +166,8 @@ describe_session(dp_message *head)
 
 /*
  * dp_reader_process_memory
- *	  What rows may make a process take: states, and a row made of them, which
- *	  is copied once, whether it goes to the reader or to the release.
+ *	  Bytes that rows may make a process take: states, and a row made of them,
+ *	  which is copied once, to the reader or to the release.
  */
 Size
 dp_reader_process_memory(Size memory, Size row)
@@ -172,7 +175,7 @@ dp_reader_process_memory(Size memory, Size row)
 	return memory + 2 * row;
 }
 
-/* Beside what one of its workers does, the reader does its own. */
+/* The reader may do all of its own work in addition to that of one worker. */
 static void
 check_memory(const dp_message *head)
 {
@@ -226,7 +229,7 @@ dp_reader_seal(const dp_reader_job *job)
 	return sealed;
 }
 
-/* dp_reader_has_settings: does the session have those it was sealed with? */
+/* dp_reader_has_settings: are the settings those with which it was sealed? */
 bool
 dp_reader_has_settings(const dp_reader_sealed *sealed)
 {
@@ -266,14 +269,14 @@ dp_reader_build_message(const dp_reader_job *job, StringInfo out)
 				 errhint("Use fewer or shorter constants.")));
 }
 
-/* dp_reader_add_ticket: of a charge, to a message that was built. */
+/* dp_reader_add_ticket: put a charge's ticket into a message. */
 void
 dp_reader_add_ticket(StringInfo message, const dp_ledger_ticket *ticket)
 {
 	((dp_message *) message->data)->ticket = *ticket;
 }
 
-/* dp_reader_find_part: a part of a message. */
+/* dp_reader_find_part: find a part of a message. */
 const char *
 dp_reader_find_part(const dp_message *message, dp_message_part part)
 {
@@ -285,7 +288,7 @@ dp_reader_find_part(const dp_message *message, dp_message_part part)
 	return start;
 }
 
-/* dp_reader_check_message: a message as received, at an aligned address. */
+/* dp_reader_check_message: check a received message, at an aligned address. */
 const dp_message *
 dp_reader_check_message(const void *data, Size size)
 {
@@ -295,6 +298,6 @@ dp_reader_check_message(const void *data, Size size)
 		message->kind >= DP_READER_KINDS ||
 		message->database != MyDatabaseId ||
 		dp_reader_find_part(message, DP_PARTS) != (const char *) data + size)
-		elog(ERROR, "message of %zu bytes is not a reader's", size);
+		elog(ERROR, "invalid message of %zu bytes to a reader", size);
 	return message;
 }

@@ -1,16 +1,15 @@
 /*
  * pack.c
- *	  Rows that parallel workers hand over, many at a time.
+ *	  Packs the rows that parallel workers hand over.
  *
- * Where rows are not grouped before they leave a worker, handing each of them
- * over would take longer than reading it.  So below the plan's Gather stands a
- * node of its own, DpPack, that gives packs of rows, each a bytea; a receiver
- * takes them apart again.  In a pack a row of fixed width is a word for each
- * column that is no constant, and a bitmap of NULLs before them where there
- * are any in the pack; other rows are minimal tuples.
+ * If rows are not grouped in a worker, handing over each of them would take
+ * longer than reading it.  So a node below the plan's Gather, DpPack, returns
+ * packs of rows, each a bytea; a receiver takes them apart.  In a pack a row
+ * of fixed width is one word for each column that is not constant, preceded by
+ * a bitmap of NULLs if the pack may have any; other rows are minimal tuples.
  *
- * A worker keeps no more than a pack, and the process that collects them one
- * of each worker, whatever the rows: who watches their memory learns nothing.
+ * A worker keeps one pack, and the process that collects them one of each
+ * worker, whatever the rows: their memory reveals nothing.
  */
 #include "postgres.h"
 
@@ -23,27 +22,28 @@
 
 #include "reader.h"
 
-/* A varlena of type bytea, at least LEAST_WORDS long. */
+/* A varlena of type bytea with at least LEAST_WORDS words. */
 typedef struct row_pack
 {
 	int32		vl_len;			/* see SET_VARSIZE */
-	uint32		words;			/* that its rows take */
-	uint64		nulls;			/* rows of fixed width: some may be NULL */
+	uint32		words;			/* used by rows */
+	uint64		nulls;			/* rows of fixed width: whether they have
+								 * bitmaps of NULLs */
 	uint64		rows[FLEXIBLE_ARRAY_MEMBER];
 } row_pack;
 
 #define PACK_WORDS \
 	((DP_READER_PACK - offsetof(row_pack, rows)) / sizeof(uint64))
-/* What is shorter may get a header of one byte, and its rows no alignment. */
+/* A shorter one might get a one-byte header, which would misalign rows. */
 #define LEAST_WORDS 32
 
-/* What rows look like in packs. */
+/* The form of rows in packs. */
 typedef struct row_form
 {
 	bool		fixed;			/* of fixed width */
-	int			ncolumns;		/* then: that are no constants */
-	int		   *columns;		/* their places, from 0 */
-	int			nulls;			/* words of a bitmap of them */
+	int			ncolumns;		/* if fixed: columns that are not constants */
+	int		   *columns;		/* their attribute numbers, from 0 */
+	int			nulls;			/* words of a bitmap of NULLs */
 } row_form;
 
 typedef struct pack_state
@@ -51,14 +51,14 @@ typedef struct pack_state
 	CustomScanState css;		/* first, so that it can be cast */
 	row_form	form;
 	row_pack   *pack;
-	uint32		room;			/* words that it has for rows */
+	uint32		room;			/* words for rows */
 	TupleTableSlot *waiting;	/* a row that did not fit, or NULL */
 	bool		ended;			/* there are no more rows */
 } pack_state;
 
 /* ---- rows of fixed width ---- */
 
-/* How rows of a plan with such targets are packed. */
+/* The form in which rows of a plan with these targets are packed. */
 static row_form
 make_form(List *targets)
 {
@@ -79,7 +79,7 @@ make_form(List *targets)
 	return form;
 }
 
-/* Constants are not in packs: they are put into the slot once. */
+/* Constants are not in packs: put them into the slot once. */
 static void
 set_constants(List *targets, TupleTableSlot *slot)
 {
@@ -105,7 +105,7 @@ has_nulls(const row_form *form, const TupleTableSlot *slot)
 	for (i = 0; i < form->ncolumns; i++)
 		if (slot->tts_isnull[form->columns[i]])
 			return true;
-	return form->ncolumns == 0; /* a row takes something */
+	return form->ncolumns == 0; /* a row has at least one word */
 }
 
 static int
@@ -152,7 +152,7 @@ read_row(const row_form *form, const uint64 *from, bool nulls,
 
 /* ---- the node ---- */
 
-/* An empty pack, also for a row that is longer than packs are. */
+/* Make an empty pack, large enough also for a row longer than packs are. */
 static void
 make_room(pack_state *state, uint32 words)
 {
@@ -166,7 +166,7 @@ make_room(pack_state *state, uint32 words)
 	state->room = Max(words, PACK_WORDS);
 }
 
-/* Where a row of so many words goes; NULL: into the next pack. */
+/* Where to put a row of `words` words; NULL if it belongs in the next pack. */
 static uint64 *
 find_place(pack_state *state, Size words)
 {
@@ -185,7 +185,7 @@ find_place(pack_state *state, Size words)
 	return place;
 }
 
-/* The pack's first row decides whether there is room for NULLs in it. */
+/* The first row of a pack decides whether rows have bitmaps of NULLs. */
 static bool
 put_fixed(pack_state *state, const TupleTableSlot *slot)
 {
@@ -204,7 +204,7 @@ put_fixed(pack_state *state, const TupleTableSlot *slot)
 	return true;
 }
 
-/* False: the row does not fit any more. */
+/* Put a row into the pack; false if it does not fit. */
 static bool
 put_row(pack_state *state, TupleTableSlot *slot)
 {
@@ -237,7 +237,7 @@ begin_pack(CustomScanState *node, EState *estate, int eflags)
 	make_room(state, 0);
 }
 
-/* Rows as far as they fit; one that does not waits for the next pack. */
+/* Add rows while they fit; one that does not waits for the next pack. */
 static void
 fill_pack(pack_state *state)
 {
@@ -253,7 +253,7 @@ fill_pack(pack_state *state)
 	state->waiting = state->ended ? NULL : slot;
 }
 
-/* CustomExecMethods: the next pack */
+/* CustomExecMethods: return the next pack */
 static TupleTableSlot *
 exec_pack(CustomScanState *node)
 {
@@ -280,7 +280,7 @@ end_pack(CustomScanState *node)
 static void
 rescan_pack(CustomScanState *node)
 {
-	elog(ERROR, "rows are packed once");
+	elog(ERROR, "packed rows cannot be rescanned");
 }
 
 static const CustomExecMethods exec_methods = {
@@ -308,21 +308,21 @@ static const CustomScanMethods scan_methods = {
 
 /* ---- plans ---- */
 
-/* The one column of a node that gives packs. */
+/* The one column of a node that returns packs. */
 static List *
 pack_target(Expr *expression)
 {
 	return list_make1(makeTargetEntry(expression, 1, pstrdup("pack"), false));
 }
 
-/* The pack of a node below, or of the node itself. */
+/* A reference to the pack of a node below, or of the node itself. */
 static Expr *
 pack_var(int varno)
 {
 	return (Expr *) makeVar(varno, 1, BYTEAOID, -1, InvalidOid, 0);
 }
 
-/* A node that packs the rows of another one, whose costs and flags it has. */
+/* Make a node that packs the rows of another, with its costs and flags. */
 static CustomScan *
 make_pack(Plan *rows)
 {
@@ -334,7 +334,7 @@ make_pack(Plan *rows)
 	scan->scan.plan.lefttree = NULL;
 	scan->scan.plan.righttree = NULL;
 	scan->scan.plan.initPlan = NIL;
-	scan->scan.plan.plan_node_id = -1;	/* no other node has it */
+	scan->scan.plan.plan_node_id = -1;	/* not used by any other node */
 	scan->scan.plan.parallel_aware = false;
 	scan->scan.plan.targetlist = pack_target(pack_var(INDEX_VAR));
 	scan->custom_scan_tlist =
@@ -346,9 +346,9 @@ make_pack(Plan *rows)
 
 /*
  * dp_reader_pack_rows
- *	  Have the parallel workers of a plan hand rows over in packs; nothing is
- *	  to be done where it has none.  False: they are elsewhere than right below
- *	  its top, and it is as it was.
+ *	  Have the parallel workers of a plan hand rows over in packs; a plan
+ *	  without workers stays as it is.  False, and the plan is unchanged, if its
+ *	  Gather is not at its top.
  */
 bool
 dp_reader_pack_rows(PlannedStmt *plan)
@@ -364,7 +364,7 @@ dp_reader_pack_rows(PlannedStmt *plan)
 	return true;
 }
 
-/* The plan whose rows come in packs, or NULL. */
+/* The plan whose rows are packed, or NULL. */
 static const Plan *
 packed_plan(const PlannedStmt *plan)
 {
@@ -376,7 +376,9 @@ packed_plan(const PlannedStmt *plan)
 	return linitial(((const CustomScan *) below)->custom_plans);
 }
 
-/* dp_reader_pack_workers: how many hand rows of a plan over in packs. */
+/*
+ * dp_reader_pack_workers: how many workers hand rows of a plan over in packs.
+ */
 int
 dp_reader_pack_workers(const PlannedStmt *plan)
 {
@@ -386,10 +388,10 @@ dp_reader_pack_workers(const PlannedStmt *plan)
 
 /*
  * dp_reader_expect_packs
- *	  Parallel workers of a plan, one of a job's, may send packs if it has any:
- *	  a row has `row` bytes at most, and evaluating its expressions takes
- *	  `memory`.  What the job says is enough for each of its plans.  A worker
- *	  has the row as a tuple, its pack and what it sends.
+ *	  Let the job reserve what parallel workers of one of its plans, if it has
+ *	  any, need for packs: a row has at most `row` bytes, and evaluating its
+ *	  expressions takes `memory`.  The job's numbers suffice for each of its
+ *	  plans.  A worker holds the row as a tuple, its pack and what it sends.
  */
 void
 dp_reader_expect_packs(dp_reader_job *job, const PlannedStmt *plan,
@@ -444,7 +446,7 @@ receive_pack(TupleTableSlot *slot, DestReceiver *self)
 	return true;
 }
 
-/* `to` is told of the rows' columns, not of the packs'. */
+/* Pass `to` the columns of the rows, not of the packs. */
 static void
 start_packs(DestReceiver *self, int operation, TupleDesc typeinfo)
 {
@@ -465,8 +467,8 @@ end_packs(DestReceiver *self)
 
 /*
  * dp_reader_unpack
- *	  Where the rows of a plan are to be put, so that `to` gets each of them:
- *	  `to` itself, or what takes packs apart, in the current context.
+ *	  The receiver for a plan whose rows `to` should get: `to` itself, or one
+ *	  that takes packs apart, in the current context.
  */
 DestReceiver *
 dp_reader_unpack(const PlannedStmt *plan, DestReceiver *to)

@@ -1,13 +1,14 @@
 /*
  * pool.c
- *	  The pool of readers: entries, who waits, who gets which.
+ *	  The pool of readers: entries, waiters, and which of them gets which
+ *	  reader.
  *
- * reader.h states the life of an entry and the locking.  A reader that gets
- * free goes to the waiting session of its database whose role has the fewest
- * readers at work, the longest waiting one of these: nobody is kept out by a
- * role that asks much.  No role has all of them, of those that are kept in
- * particular (bridge/workers.c), unless there is one only: a run may take
- * long.
+ * reader.h states the life of an entry and the locking.  A reader that becomes
+ * free goes to the waiting connection of its database whose role has the
+ * fewest readers at work; among these, to the one that has waited longest.  So
+ * a role that asks much does not keep others out.  No role may have all
+ * readers, nor all kept ones (bridge/workers.c), unless there is only one,
+ * since a run may take long.
  */
 #include "postgres.h"
 
@@ -18,7 +19,7 @@
 
 #include "reader.h"
 
-/* ms that sessions of a database wait before others give up a reader */
+/* ms that connections wait before another database gives up a reader */
 #define OTHERS_PATIENCE 500
 
 static void
@@ -54,7 +55,8 @@ count_busy(Oid role, bool kept_only)
 
 /*
  * dp_reader_has_all
- *	  Has the role all readers that it may have?  The caller locks.
+ *	  Does the role have all readers that it may have? The caller holds the
+ *	  lock.
  */
 bool
 dp_reader_has_all(Oid role)
@@ -62,14 +64,14 @@ dp_reader_has_all(Oid role)
 	return count_busy(role, false) >= Max(dp_reader_shared->readers - 1, 1);
 }
 
-/* Likewise of those that are kept. */
+/* The same for kept readers. */
 static bool
 has_all_kept(Oid role)
 {
 	return count_busy(role, true) >= Max(dp_reader_shared->kept - 1, 1);
 }
 
-/* Would others have a reader left besides those of the role? */
+/* May the role have this reader, so that others still have one? */
 static bool
 may_have(Oid role, const dp_reader_entry *entry)
 {
@@ -117,7 +119,7 @@ choose_waiter(const dp_reader_entry *entry)
 	return best;
 }
 
-/* Does somebody of another database wait for long, and for an entry? */
+/* Has a connection of another database waited for long, and for an entry? */
 static bool
 lacks_entry(const dp_reader_entry *entry)
 {
@@ -143,7 +145,7 @@ lacks_entry(const dp_reader_entry *entry)
 	return false;
 }
 
-/* Idle from now on: the next one, if somebody waits who may have it. */
+/* The reader is idle: give it to the next waiter that may have it, if any. */
 static void
 serve_next(int number)
 {
@@ -161,7 +163,7 @@ serve_next(int number)
 		SetLatch(&entry->proc->procLatch);
 }
 
-/* Those of a role, which may have one more now. */
+/* Wake waiters of a role, which may have one more now. */
 static void
 wake_role(Oid role)
 {
@@ -178,8 +180,8 @@ wake_role(Oid role)
 }
 
 /*
- * A role has one reader less: it may have one now that idles for another
- * database, if it has waited longer for that than for another one here.
+ * A role has released a reader: it may now have one that idles for another
+ * database, if its connection there has waited longer than the one here.
  */
 static void
 serve_elsewhere(Oid role, Oid here)
@@ -199,12 +201,12 @@ serve_elsewhere(Oid role, Oid here)
 		if (waiter->entry >= 0)
 		{
 			SetLatch(&waiter->proc->procLatch);
-			return;				/* it is in the list no longer */
+			return;				/* the waiter has left the list */
 		}
 	}
 }
 
-/* Nobody holds the reader any more. */
+/* No connection holds the reader any more. */
 static void
 pass_on(int number)
 {
@@ -221,7 +223,10 @@ pass_on(int number)
 	wake_role(role);
 }
 
-/* The session that holds the entry needs it no longer; the caller locks. */
+/*
+ * The connection that holds the entry no longer needs it; the caller holds the
+ * lock.
+ */
 static void
 give_back(int number)
 {
@@ -248,12 +253,12 @@ give_back(int number)
 	}
 }
 
-/* ---- the session's side ---- */
+/* ---- the connection's side ---- */
 
 /*
  * dp_reader_give_idle
- *	  The reader that worked last, of those that idle for this database, unless
- *	  there is none that the waiter may have.  The caller locks.
+ *	  Give the waiter the reader that worked last, of the idle ones of this
+ *	  database that it may have, if there is one.  The caller holds the lock.
  */
 void
 dp_reader_give_idle(dp_reader_waiter *waiter)
@@ -278,8 +283,9 @@ dp_reader_give_idle(dp_reader_waiter *waiter)
 
 /*
  * dp_reader_held_back
- *	  Is the waiter without a reader because of what its role has already?
- *	  *all: it may have no other one either.  The caller locks.
+ *	  Has the waiter no reader because of those that its role has already?
+ *	  *all: the role may have no further reader of any kind.  The caller holds
+ *	  the lock.
  */
 bool
 dp_reader_held_back(const dp_reader_waiter *waiter, bool *all)
@@ -301,8 +307,8 @@ dp_reader_held_back(const dp_reader_waiter *waiter, bool *all)
 
 /*
  * dp_reader_enter
- *	  Wait for a reader, behind those who wait already, or get the one that
- *	  worked last.  Raises nothing; NULL when too many wait.
+ *	  Queue for a reader, or get the idle one that worked last.  Raises
+ *	  nothing; NULL if too many wait.
  */
 dp_reader_waiter *
 dp_reader_enter(Oid role)
@@ -341,9 +347,9 @@ is_wanted(Oid database)
 
 /*
  * dp_reader_drop_unwanted
- *	  Entries for which a process is wanted, but no session waits any more; nor
- *	  is one waited for any longer that was registered long ago.  The caller
- *	  locks.
+ *	  Drop entries that want a process although no connection waits any more,
+ *	  and those whose process was registered too long ago.  The caller holds
+ *	  the lock.
  */
 void
 dp_reader_drop_unwanted(void)
@@ -368,7 +374,8 @@ dp_reader_drop_unwanted(void)
 
 /*
  * dp_reader_note_failure
- *	  A reader of the database ended before it was one.  The caller locks.
+ *	  Note that a process of the database ended before it was a reader.  The
+ *	  caller holds the lock.
  */
 void
 dp_reader_note_failure(Oid database)
@@ -385,7 +392,7 @@ dp_reader_note_failure(Oid database)
 	}
 }
 
-/* The waiter waits no longer; the caller locks. */
+/* Free a waiter; the caller holds the lock. */
 static void
 free_waiter(dp_reader_waiter *waiter)
 {
@@ -407,8 +414,8 @@ is_only_busy(int number)
 
 /*
  * dp_reader_given
- *	  The entry that the waiter was given, which ends the wait, and whether
- *	  nobody else uses one; else -1.
+ *	  The entry that the waiter was given, which ends the wait, and whether no
+ *	  other connection uses one; else -1.
  */
 int
 dp_reader_given(dp_reader_waiter *waiter, bool *alone)
@@ -424,7 +431,7 @@ dp_reader_given(dp_reader_waiter *waiter, bool *alone)
 	return entry;
 }
 
-/* dp_reader_is_alone: does nobody but this entry's session use a reader? */
+/* dp_reader_is_alone: does only this entry's connection use a reader? */
 bool
 dp_reader_is_alone(int entry)
 {
@@ -436,7 +443,9 @@ dp_reader_is_alone(int entry)
 	return alone;
 }
 
-/* dp_reader_withdraw: wait no longer, and give back what was given. */
+/*
+ * dp_reader_withdraw: stop waiting, and give back the reader if one was given.
+ */
 void
 dp_reader_withdraw(dp_reader_waiter *waiter)
 {
@@ -467,7 +476,7 @@ dp_reader_start_work(int number)
 		SetLatch(&proc->procLatch);
 }
 
-/* dp_reader_look: how far is it?  *code is set when DONE. */
+/* dp_reader_look: the state of the reader; *code is set if DONE. */
 dp_reader_state
 dp_reader_look(int number, int *code)
 {
@@ -483,7 +492,8 @@ dp_reader_look(int number, int *code)
 
 /*
  * dp_reader_let_go
- *	  The session needs the reader no longer; one that is at work is stopped.
+ *	  The connection no longer needs the reader; if it is at work it is
+ *	  stopped.
  */
 void
 dp_reader_let_go(int number)
@@ -495,7 +505,10 @@ dp_reader_let_go(int number)
 
 /* ---- the reader's side ---- */
 
-/* dp_reader_announce: ready for work; false: nobody expects it any more. */
+/*
+ * dp_reader_announce: announce that the reader is ready for work; false if it
+ * is no longer wanted.
+ */
 bool
 dp_reader_announce(int number)
 {
@@ -508,13 +521,16 @@ dp_reader_announce(int number)
 	{
 		entry->proc = MyProc;
 		entry->since = GetCurrentTimestamp();
-		serve_next(number);		/* it has served nobody yet */
+		serve_next(number);		/* it has served no connection yet */
 	}
 	unlock_pool();
 	return mine;
 }
 
-/* dp_reader_end_work: tell the session how it ended, if it is still there. */
+/*
+ * dp_reader_end_work: report the result to the connection, if it is still
+ * there.
+ */
 void
 dp_reader_end_work(int number, int code)
 {
@@ -540,8 +556,8 @@ dp_reader_end_work(int number, int code)
 
 /*
  * dp_reader_vanish
- *	  Last act of a reader, whatever ended it: a session that waits for it
- *	  learns, and those who wait for one, in any database, look again.
+ *	  Called when a reader ends for whatever reason: wakes the connection that
+ *	  waits for it, and all that wait for a reader, in any database.
  */
 void
 dp_reader_vanish(int number)

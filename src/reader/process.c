@@ -1,15 +1,15 @@
 /*
  * process.c
- *	  A reader: the background worker that reads private rows for sessions.
+ *	  A reader: the background worker that reads private rows for connections.
  *
- * Readers of a database are started by the sessions that need them and leave
- * when idle.  reader.h states the protocol.
+ * Readers of a database are started by the connections that need them and
+ * leave when idle. reader.h states the protocol.
  *
- * What a reader does must not depend on anything that a user can set, besides
- * what a message brings, nor on the rows of the job before: settings are
- * overridden, and nothing of a job survives its transaction but what
- * PostgreSQL's caches keep of catalogs, and the trees of texts that come again
- * (kept_trees.c).
+ * What a reader does must depend neither on anything that a user can set,
+ * apart from what a message contains, nor on the rows of earlier jobs:
+ * settings are overridden, and nothing of a job survives its transaction
+ * except PostgreSQL's caches of catalogs and the trees of texts that are
+ * repeated (kept_trees.c).
  */
 #include "postgres.h"
 
@@ -35,19 +35,20 @@
 #include "reader.h"
 
 #define SHARED_BYTES ((Size) 512 * 1024)
-#define SHARED_WORKER ((Size) 96 * 1024)	/* its queues, mostly */
+#define SHARED_WORKER ((Size) 96 * 1024)	/* mostly its queues */
 #define ROW_HEADER 65536		/* of a row that is sent, with its keys */
 #define PLAN_FACTOR 5			/* a copy, and two sizes of the text */
-#define SLACK ((Size) 1024 * 1024)	/* what is free where nothing fits */
+#define SLACK ((Size) 1024 * 1024)	/* fragmentation: free memory in pieces
+									 * that are too small */
 #define GIVE_BACK_AFTER 1000	/* milliseconds */
 
 typedef struct dp_reading_work
 {
-	shm_mq_handle *from;		/* the session */
+	shm_mq_handle *from;		/* the queue from the connection */
 	shm_mq_handle *to;
 	const dp_message *message;	/* NULL until it was received */
-	bool		ended;			/* no piece follows it any more */
-	bool		prompt;			/* what is released is told at once */
+	bool		ended;			/* there are no more pieces of it */
+	bool		prompt;			/* what is released is sent at once */
 } dp_reading_work;
 
 static int	my_entry = -1;
@@ -61,8 +62,8 @@ vanish(int code, Datum arg)
 }
 
 /*
- * SIGINT: the session gave up, or a timeout of this process.  One that comes
- * late must not hit the next job.
+ * SIGINT: the connection gave up, or a timeout of this process.  One that
+ * arrives late must not affect the next job.
  */
 static void
 handle_cancel(SIGNAL_ARGS)
@@ -128,7 +129,7 @@ receive_piece(void *context, Size *size)
 	return work->ended ? NULL : data;
 }
 
-/* dp_reader_sink: of values that may be released */
+/* dp_reader_sink: sends values that may be released */
 static void
 send_released(void *context, const void *data, Size size)
 {
@@ -148,11 +149,11 @@ begin(dp_reading_work *work, const dp_reader_methods *how, const Node *input)
 	state = how->begin(input, dp_reader_find_part(message, DP_PART_DATA),
 					   message->more ? receive_piece : NULL, work);
 	if (!work->ended)
-		elog(ERROR, "reader has not taken all that it was sent");
+		elog(ERROR, "reader has not received all that was sent");
 	return state;
 }
 
-/* Parallel workers that a plan asks for. */
+/* Number of parallel workers that a plan asks for. */
 static int
 count_workers(const Plan *plan)
 {
@@ -182,7 +183,7 @@ workers_of(const PlannedStmt *plan)
 	return Min(workers, max_worker_processes);
 }
 
-/* Shared memory that the executor takes for so many workers, at most. */
+/* Most shared memory that the executor takes for this number of workers. */
 static Size
 shared_bytes(const dp_message *message, int workers)
 {
@@ -191,11 +192,11 @@ shared_bytes(const dp_message *message, int workers)
 }
 
 /*
- * Take what rows may need.  Where there are parallel workers the reader does
- * besides what one of them does, has from each a row, in memory of twice the
- * size at most, and the plan as a text for them, which grows by doubling.
- * Scans follow one another.  What workers share is not taken yet, but there
- * must be as much.
+ * Reserve what rows may need.  With parallel workers the reader does the work
+ * of one in addition to its own, holds a row of each, in memory of at most
+ * twice the size, and the plan as text for them, which grows by doubling.
+ * Scans run one after another.  What workers share is not taken yet, but must
+ * be available.
  */
 static void
 reserve(const dp_message *message, const PlannedStmt *plan, const List *scans,
@@ -237,10 +238,10 @@ wait_for_charge(dp_reading_work *work)
 	send_message(work, &ready, 1, true);
 	told = receive_message(work, &size);
 	if (size != 1 || *told != DP_TELL_GO)
-		elog(ERROR, "session told a reader something unknown");
+		elog(ERROR, "unexpected message to a reader");
 }
 
-/* Everything but the rows, and the charge. */
+/* Do everything except the charge and reading rows. */
 static void
 make_ready(dp_reading_work *work, dp_opened *opened)
 {
@@ -264,10 +265,10 @@ make_ready(dp_reading_work *work, dp_opened *opened)
 	dp_reader_open(opened, trees.scans);
 	contexts = dp_reader_warm(message, opened);
 
-	/* of libraries that were loaded meanwhile */
+	/* of libraries loaded meanwhile */
 	dp_bridge_clear_hooks(NULL);
 
-	/* last, for what rows need alone */
+	/* last: memory that only rows need */
 	reserve(message, trees.plan, trees.scans, contexts);
 	wait_for_charge(work);
 }
@@ -290,7 +291,7 @@ do_job(dp_reading_work *work)
 	opened.how->finish(opened.state, send_released, work);
 }
 
-/* The SQLSTATE of the error being handled, which goes to the log only. */
+/* Get the SQLSTATE of the error being handled, which only the log shows. */
 static int
 log_error(MemoryContext context)
 {
@@ -308,7 +309,10 @@ log_error(MemoryContext context)
 	return code;
 }
 
-/* The session hears of the end when nothing of the job is left here. */
+/*
+ * Serve a job.  The connection gets the result when nothing of the job is left
+ * here.
+ */
 static void
 serve(MemoryContext context)
 {
@@ -329,7 +333,8 @@ serve(MemoryContext context)
 	}
 	PG_END_TRY();
 	MemoryContextSwitchTo(context);
-	HOLD_INTERRUPTS();			/* a cancel may still come for this job */
+	HOLD_INTERRUPTS();			/* a late cancel may still arrive for this
+								 * job */
 	if (!dp_reader_state_end(work.message))
 		dp_bridge_leave();
 	MemoryContextSwitchTo(context);
@@ -354,8 +359,8 @@ is_work_there(void)
 }
 
 /*
- * Wait; one who has had nothing to do for long gives back memory, and leaves
- * in the end.
+ * Wait for work.  After a while without any, give back memory, and later
+ * leave.
  */
 static void
 wait_for_work(void)
@@ -380,8 +385,8 @@ do_nothing(void *worker)
 }
 
 /*
- * Take what this process may need whatever the rows of any job: the stacks of
- * threads, which stay when they have ended, and all pages of what is mapped.
+ * Allocate up front everything that any job could need: the stacks of threads,
+ * which stay after they have ended, and all mapped pages.
  */
 static void
 settle_in(void)
@@ -399,17 +404,18 @@ settle_in(void)
 
 /*
  * dp_reader_main
- *	  Entry point of a reader; arg is the number of its entry.  Returns only
- *	  when another process has taken that.
+ *	  Entry point of a reader; arg is the number of its entry.  Returns only if
+ *	  another process has taken it.
  */
 void
 dp_reader_main(Datum arg)
 {
 	MemoryContext context;
 	Oid			database;
-	bool		served = false; /* just now: the next job may follow at once */
+	bool		served = false; /* the last job ended just now, and the next
+								 * may follow at once */
 
-	/* Interrupts are serviced where the loop asks for them. */
+	/* Interrupts are processed only where the loop checks for them. */
 	pqsignal(SIGTERM, die);
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGINT, handle_cancel);
@@ -422,7 +428,8 @@ dp_reader_main(Datum arg)
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
 	force_settings();
-	dp_bridge_scratch_open();	/* whether a job writes to it, nobody sees */
+	dp_bridge_scratch_open();	/* always open, so that use of it does not
+								 * show */
 	settle_in();
 	context = AllocSetContextCreate(TopMemoryContext, "dp_pg reader",
 									ALLOCSET_DEFAULT_SIZES);

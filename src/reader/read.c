@@ -2,10 +2,10 @@
  * read.c
  *	  The one place that reads private rows.
  *
- * Nothing of the data leaves but what the sink of a job is given.  An error
- * that comes up while rows are read is replaced by one text and SQLSTATE;
- * cancels, deadlocks, serialization failures and lock timeouts alone keep
- * theirs, which depends on other sessions and not on the rows.
+ * Of the data only what a job's sink receives leaves the process.  An error
+ * that is raised while rows are read is replaced by one text and SQLSTATE;
+ * only cancels, deadlocks, serialization failures and lock timeouts keep their
+ * SQLSTATE, which depends on other sessions and not on the rows.
  */
 #include "postgres.h"
 
@@ -26,7 +26,7 @@ dp_reader_register(dp_reader_kind kind, const dp_reader_methods *how)
 	methods[kind] = how;
 }
 
-/* dp_reader_find: how a kind of jobs is done. */
+/* dp_reader_find: the methods of a kind of jobs. */
 const dp_reader_methods *
 dp_reader_find(dp_reader_kind kind)
 {
@@ -37,7 +37,7 @@ dp_reader_find(dp_reader_kind kind)
 
 /* ---- errors ---- */
 
-/* SQLSTATEs that depend on other sessions only. */
+/* Does the SQLSTATE depend on other sessions only? */
 static bool
 may_keep_code(int code)
 {
@@ -47,7 +47,9 @@ may_keep_code(int code)
 		code == ERRCODE_LOCK_NOT_AVAILABLE;
 }
 
-/* dp_reader_raise: what an analyst is told about a failed reading. */
+/*
+ * dp_reader_raise: raise the error that an analyst sees for a failed reading.
+ */
 void
 dp_reader_raise(int code)
 {
@@ -65,7 +67,7 @@ dp_reader_raise(int code)
 			 errhint("The server log tells the administrator more.")));
 }
 
-/* dp_reader_log: the administrator is told; nobody else is. */
+/* dp_reader_log: write the error to the server log only. */
 void
 dp_reader_log(const ErrorData *error)
 {
@@ -74,7 +76,7 @@ dp_reader_log(const ErrorData *error)
 					unpack_sql_state(error->sqlerrcode), error->message)));
 }
 
-/* dp_reader_raise_gone: in a reader, where nobody hears it. */
+/* dp_reader_raise_gone: raised in a reader, so no client sees it. */
 void
 dp_reader_raise_gone(void)
 {
@@ -83,7 +85,10 @@ dp_reader_raise_gone(void)
 			 errmsg("the connection of a private query is gone")));
 }
 
-/* What is unsupported, or too much: plans are made from public facts. */
+/*
+ * Is the error about something unsupported or too large? Plans are made from
+ * public facts, so these may be shown.
+ */
 static bool
 may_pass_from_planning(int code)
 {
@@ -97,7 +102,7 @@ may_pass_from_planning(int code)
 /*
  * dp_reader_mask_error
  *	  Replace the error being handled.  Called in a PG_CATCH block; the
- *	  original goes to the server log only, its text is made in `context`.
+ *	  original goes to the server log only, and its text is made in `context`.
  */
 void
 dp_reader_mask_error(MemoryContext context, bool planning)
@@ -112,8 +117,9 @@ dp_reader_mask_error(MemoryContext context, bool planning)
 		PG_RE_THROW();
 
 	/*
-	 * Telling the log looks for interrupts, and a second parallel worker's
-	 * error would go to the client as it is.  Raising lets them in again.
+	 * Logging checks for interrupts, and a second parallel worker's error
+	 * would go to the client unchanged.  Raising an error allows interrupts
+	 * again.
 	 */
 	HOLD_INTERRUPTS();
 	FlushErrorState();
@@ -159,9 +165,9 @@ end(QueryDesc *desc, bool run)
 
 /*
  * dp_reader_open
- *	  Have plans over private rows ready to be executed under the active
- *	  snapshot: rights are checked, everything is opened, and nothing is read.
- *	  The caller has filled how, state and plan.
+ *	  Prepare plans over private rows for execution under the active snapshot:
+ *	  rights are checked and everything is opened, but nothing is read.  The
+ *	  caller has set how, state and plan.
  */
 void
 dp_reader_open(dp_opened *opened, List *scans)
@@ -183,8 +189,8 @@ dp_reader_open(dp_opened *opened, List *scans)
 
 /*
  * dp_reader_execute
- *	  Read the rows.  After scans the plan that was opened has run for nothing
- *	  but to have everything looked up: it runs anew over each part.
+ *	  Read the rows.  If there are scans, the plan was opened only so that
+ *	  everything is looked up: it then runs anew for each part.
  */
 void
 dp_reader_execute(dp_opened *opened)
@@ -204,14 +210,14 @@ dp_reader_execute(dp_opened *opened)
 }
 
 /*
- * Settings of whoever reads, whatever the asker has set: nothing is told,
- * nothing is counted, and no hash table or sort goes to disk: groups are
- * public ones, and what they take together was looked at before
- * (run/prepare.c), and what is sorted are rows of some units (bound/gather.c).
+ * Settings of a process that reads, whatever the asking role has set: no
+ * messages, no statistics, and no hash table or sort goes to disk.  Groups of
+ * hash tables are public ones, whose total size was checked before
+ * (run/prepare.c), and sorts are of rows of some units (bound/gather.c).
  */
 static const char *const quiet[][2] = {
 	{"client_min_messages", "error"},
-	{"exit_on_error", "off"},	/* else errors are FATAL */
+	{"exit_on_error", "off"},	/* otherwise errors are FATAL */
 	{"track_counts", "off"},
 	{"track_functions", "none"},
 	{"trace_sort", "off"},
@@ -221,7 +227,8 @@ static const char *const quiet[][2] = {
 
 /*
  * dp_reader_be_quiet
- *	  For good, or until the innermost level of NewGUCNestLevel ends.
+ *	  Apply them: for good, or until the innermost nest level (NewGUCNestLevel)
+ *	  ends.
  */
 void
 dp_reader_be_quiet(bool for_good)
@@ -265,7 +272,7 @@ execute_masked(const dp_reader_job *job, const dp_reader_methods *how,
 
 /*
  * dp_reader_run_local
- *	  Do a job in this process, for those who may read the rows anyway.
+ *	  Run a job in this process, for a role that may read the rows anyway.
  */
 void
 dp_reader_run_local(const dp_reader_job *job, dp_reader_charge charge,

@@ -1,42 +1,44 @@
 /*
  * reader.h
- *	  What the files of the reader folder share.
+ *	  Private to the reader room: what its files share.
  *
- * Design.  A session that asks a private query verifies it, checks rights,
+ * Design.  A connection that asks a private query verifies it, checks rights,
  * plans it from public facts and prepares its prices.  Rows are read by a
- * reader: a background worker of the session's database, to which the session
- * sends the plan, its snapshot and what is to be done with the rows.  The
- * reader prepares everything and says so; only then the session charges, and
- * only then the reader reads.  Where the charge is known before, the reader
- * has it made for the session when everything is ready, and both wait for the
- * ledger (ledger/deferred.c).  Noisy values come back, or one SQLSTATE.
+ * reader: a background worker in the connection's database, to which the
+ * connection sends the plan, its snapshot and what is to be done with the
+ * rows.  The reader makes everything ready and reports that; only then does
+ * the connection charge, and only then does the reader read.  If the charge is
+ * known in advance, the reader submits it for the connection when everything
+ * is ready, and both wait for the ledger (ledger/deferred.c).  The reader
+ * returns noisy values, or one SQLSTATE.
  *
- * So whatever private rows make a process do (its stack and memory, its
- * caches, its pages, what it waits for) is done by a process whose state no
- * role can look at, set or stop.
+ * So everything that private rows can influence in a process (its stack and
+ * memory, its caches, its pages, what it waits for) happens in one whose state
+ * no role can inspect, set or stop.
  *
  * Life of a reader's entry:
  *
- *		NONE -> STARTING			session: a process is wanted, a kept one or
- *									one that is registered (bridge/workers.c)
+ *		NONE -> STARTING			connection: a kept process is wanted, or one
+ *									is registered (bridge/workers.c)
  *		STARTING -> IDLE			reader
  *		STARTING -> NONE			the process that was registered did not
- *									start, or ended; or nobody waits any more
- *		IDLE -> GIVEN				to a session, by itself or by whoever
- *									makes a reader idle while sessions wait
- *		GIVEN -> WORKING			session, the queues are set up
- *		GIVEN -> IDLE				session gives up
+ *									start, or ended; or no connection waits
+ *		IDLE -> GIVEN				to a connection, by itself or by the
+ *									process that makes a reader idle
+ *		GIVEN -> WORKING			connection, the queues are set up
+ *		GIVEN -> IDLE				connection gives up
  *		WORKING -> DONE				reader: everything is sent and forgotten
- *		WORKING, abandoned -> IDLE	reader: the session gave up meanwhile
- *		DONE -> IDLE				session, has taken what was sent
+ *		WORKING, abandoned -> IDLE	reader: the connection gave up meanwhile
+ *		DONE -> IDLE				connection, has taken what was sent
  *		IDLE -> NONE				reader leaves
  *		GIVEN, WORKING -> DEAD		reader ends: the queues are still in use
- *		DEAD -> NONE				session
+ *		DEAD -> NONE				connection
  *
- * Locking.  There is one lock, dp_reader_shared->lock, taken by itself only
- * and never held across anything that can raise, wait or read the catalog.
- * It protects every entry and the waiters.  The queues of an entry belong to
- * the session from GIVEN on and to both while WORKING.
+ * Locking.  There is one lock, dp_reader_shared->lock; no other lock is taken
+ * while it is held, and it is never held across anything that can raise, wait
+ * or read the catalog.  It protects every entry and the waiters.  The queues
+ * of an entry belong to the connection from GIVEN on and to both while
+ * WORKING.
  */
 #ifndef READER_H
 #define READER_H
@@ -53,11 +55,12 @@
 
 #define DP_READER_QUEUE 65536	/* bytes of each of the two queues */
 /*
- * us to watch a latch before sleeping, while nobody else uses a reader: going
- * to sleep and being woken takes longer than a reader needs for few rows.
+ * Microseconds to spin on a latch before sleeping, while no other connection
+ * uses a reader: sleeping and waking take longer than a reader needs for few
+ * rows.
  */
 #define DP_READER_SPIN 200
-#define DP_READER_SPIN_CHARGE 500	/* when it has a charge to be made */
+#define DP_READER_SPIN_CHARGE 500	/* the same while it submits a charge */
 
 #define DP_READER_START_TIMEOUT 10000	/* ms a reader may take to start */
 
@@ -77,21 +80,22 @@ typedef struct dp_reader_entry
 	dp_reader_state state;
 	Oid			database;		/* InvalidOid when NONE */
 	int			pid;			/* 0 until a process has taken it */
-	bool		registered;		/* STARTING: one was, for this entry alone */
-	bool		kept;			/* that it is one of dp_pg.workers */
-	bool		yield;			/* WORKING: to leave afterwards */
+	bool		registered;		/* STARTING: a process was registered for this
+								 * entry */
+	bool		kept;			/* it is one of dp_pg.workers */
+	bool		yield;			/* WORKING: leave afterwards */
 	PGPROC	   *proc;			/* from IDLE on */
 	TimestampTz since;			/* in this state, STARTING and IDLE only */
 	bool		leave;			/* asked to leave */
-	PGPROC	   *client;			/* GIVEN to DEAD: the session */
-	Oid			role;			/* that asks */
-	volatile bool abandoned;	/* WORKING: the session gave up */
+	PGPROC	   *client;			/* GIVEN to DEAD: the connection */
+	Oid			role;			/* the asking role */
+	volatile bool abandoned;	/* WORKING: the connection gave up */
 	int			code;			/* DONE: SQLSTATE, 0: everything was sent */
-	Size		memory;			/* WORKING: what each of its workers is to
-								 * reserve; its own to write */
+	Size		memory;			/* WORKING: bytes that each of its workers
+								 * reserves; written by the reader only */
 } dp_reader_entry;
 
-/* A session that waits for a reader. */
+/* A connection that waits for a reader. */
 typedef struct dp_reader_waiter
 {
 	dlist_node	node;			/* in free or waiting */
@@ -99,15 +103,16 @@ typedef struct dp_reader_waiter
 	Oid			database;
 	Oid			role;
 	TimestampTz since;
-	int			failures;		/* readers that ended as they were started */
-	int			entry;			/* that was given to it, or -1 */
+	int			failures;		/* readers that ended while starting */
+	int			entry;			/* the one it was given, or -1 */
 } dp_reader_waiter;
 
 typedef struct dp_reader_pool
 {
 	LWLock	   *lock;			/* immutable */
 	int			readers;		/* immutable */
-	int			kept;			/* readers that dp_pg.workers can be */
+	int			kept;			/* most readers that dp_pg.workers may
+								 * become */
 	dlist_head	free;			/* of waiters */
 	dlist_head	waiting;		/* all databases, oldest first */
 	dp_reader_entry *entry;		/* immutable: array of `readers` */
@@ -150,7 +155,7 @@ extern bool dp_reader_ask_to_leave(Oid database);
 extern Oid	dp_reader_take_entry(int entry);
 extern bool dp_reader_may_leave(int entry, bool idle);
 
-/* ---- message.c: what a session sends, without the pointers ---- */
+/* ---- message.c: what a connection sends, without the pointers ---- */
 
 /* The parts of a message, each at an aligned address. */
 typedef enum dp_message_part
@@ -176,14 +181,14 @@ typedef struct dp_message
 	Oid			database;
 	Oid			user;
 	int			security;
-	bool		writes;			/* the session's transaction has an ID */
-	bool		more;			/* pieces follow, an empty one ends them */
+	bool		writes;			/* the connection's transaction has an ID */
+	bool		more;			/* pieces follow; an empty one ends them */
 	Size		memory;			/* to be reserved */
 	Size		row;			/* that a parallel worker may send */
-	Size		worker;			/* that each of these is to reserve */
-	Size		shared;			/* public rows that these see */
-	dp_ledger_ticket ticket;	/* of the charge to be made; number 0: the
-								 * session makes one */
+	Size		worker;			/* that each worker reserves */
+	Size		shared;			/* public rows that workers share */
+	dp_ledger_ticket ticket;	/* of the charge; number 0: the connection
+								 * makes it */
 	Size		size[DP_PARTS];
 } dp_message;
 
@@ -220,9 +225,9 @@ typedef struct dp_reader_trees
 extern void dp_reader_read_trees(const dp_message *message,
 								 dp_reader_trees *out);
 
-/* What a session and a reader tell each other besides. */
+/* Other messages between connection and reader. */
 #define DP_TELL_READY 'r'		/* reader: everything is ready */
-#define DP_TELL_GO 'g'			/* session: it is charged */
+#define DP_TELL_GO 'g'			/* connection: the charge is made */
 
 /* ---- state.c ---- */
 extern void dp_reader_state_apply_settings(const dp_message *message);
@@ -244,7 +249,7 @@ extern void dp_reader_pack_init(void);
 /* ---- read.c: the one place that reads private rows ---- */
 extern const dp_reader_methods *dp_reader_find(dp_reader_kind kind);
 
-/* The plans of a job, and what is done with their rows. */
+/* The opened plans of a job, and the methods for their rows. */
 typedef struct dp_opened
 {
 	const dp_reader_methods *how;

@@ -1,7 +1,7 @@
 /*
  * sent_settings.c
- *	  The settings of a session that a reader is sent, and whether they are
- *	  those that were sent before.
+ *	  The settings of a connection that a reader is sent, and whether they have
+ *	  changed since they were sent.
  */
 #include "postgres.h"
 
@@ -14,8 +14,8 @@
 
 /*
  * Settings that the value of an allowed expression may depend on, and those
- * that prices are prepared from.  default_text_search_config is none: its
- * functions are not allowed on private rows.
+ * from which prices are prepared. default_text_search_config is not among
+ * them: functions that use it are not allowed on private rows.
  */
 static const char *const settings[DP_SENT_SETTINGS] = {
 	"DateStyle", "IntervalStyle", "TimeZone", "timezone_abbreviations",
@@ -26,7 +26,10 @@ static const char *const settings[DP_SENT_SETTINGS] = {
 	"dp_pg.suppress", "dp_pg.transparent",
 };
 
-/* dp_reader_write_settings: name and value of each, with a zero byte. */
+/*
+ * dp_reader_write_settings: write name and value of each, each ended by a zero
+ * byte.
+ */
 void
 dp_reader_write_settings(StringInfo out)
 {
@@ -43,8 +46,7 @@ dp_reader_write_settings(StringInfo out)
 
 /*
  * dp_reader_append_settings
- *	  All settings that an answer may depend on, as text that tells any two of
- *	  them apart.
+ *	  Append all settings that an answer may depend on, as unambiguous text.
  */
 void
 dp_reader_append_settings(StringInfo out)
@@ -70,7 +72,7 @@ record_of(int i)
 	return records[i];
 }
 
-/* Its value, unless it is a text. */
+/* The value of a setting, unless it is a string. */
 static int64
 number_of(const struct config_generic *record)
 {
@@ -94,7 +96,7 @@ number_of(const struct config_generic *record)
 	return bits;
 }
 
-/* Its text, if it is one. */
+/* The value of a setting that is a string. */
 static const char *
 text_of(const struct config_generic *record)
 {
@@ -107,7 +109,7 @@ text_of(const struct config_generic *record)
 
 /*
  * dp_reader_note_settings
- *	  The values that are no texts, of now.
+ *	  The current values that are not strings.
  */
 void
 dp_reader_note_settings(dp_sent_values *out)
@@ -120,9 +122,8 @@ dp_reader_note_settings(dp_sent_values *out)
 
 /*
  * dp_reader_same_settings
- *	  Are the settings those of when values were noted and texts written?
- *	  Looking for each by its name and writing it took a twelfth of a small
- *	  statement's time in a session.
+ *	  Are the settings still those that were noted and written? Looking up each
+ *	  by name and writing it took a twelfth of the time of a small statement.
  */
 bool
 dp_reader_same_settings(const dp_sent_values *values, const char *written)

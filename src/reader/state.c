@@ -1,11 +1,11 @@
 /*
  * state.c
- *	  A reader takes over what a job depends on: settings, transaction,
- *	  snapshot, user; and forgets it again.
+ *	  A reader takes over what a job depends on, settings, transaction,
+ *	  snapshot and user, and drops it afterwards.
  *
- * The reader's transaction is to the session's what a parallel worker's is: it
- * sees what that has written and not committed, and writes nothing.  It is
- * always rolled back, which costs nothing and leaves no trace.
+ * The reader's transaction relates to the connection's as a parallel worker's
+ * does: it sees what that has written and not committed, and writes nothing.
+ * It is always rolled back, which costs nothing and leaves no trace.
  */
 #include "postgres.h"
 
@@ -24,9 +24,9 @@
 
 /*
  * dp_reader_state_apply_settings
- *	  Outside of a transaction, so that they stay: where they are those of the
- *	  job before nothing is to do, and what has its value already is left
- *	  alone.
+ *	  Apply the settings outside of a transaction, so that they persist.
+ *	  Nothing is done if they are those of the last job, and settings that have
+ *	  their value already are not set again.
  */
 void
 dp_reader_state_apply_settings(const dp_message *message)
@@ -45,7 +45,7 @@ dp_reader_state_apply_settings(const dp_message *message)
 	}
 	if (applied.len == size && memcmp(applied.data, at, size) == 0)
 		return;
-	resetStringInfo(&applied);	/* until all are applied */
+	resetStringInfo(&applied);	/* valid again when all are applied */
 	while (at < end)
 	{
 		const char *name = at;
@@ -60,9 +60,10 @@ dp_reader_state_apply_settings(const dp_message *message)
 
 /*
  * dp_reader_state_begin
- *	  Begin a transaction with the session's snapshot, as its user.
+ *	  Begin a transaction with the connection's snapshot, as its user.
  *
- * What the session has written to catalogs is in nobody's caches but its own.
+ * What its transaction has written to catalogs is only in its own caches, so
+ * the reader's are reset.
  */
 void
 dp_reader_state_begin(const dp_message *message, PGPROC *session)
@@ -87,10 +88,7 @@ dp_reader_state_begin(const dp_message *message, PGPROC *session)
 
 /* ---- locks ---- */
 
-/*
- * Join the session's group of processes that share locks, as its parallel
- * workers do.
- */
+/* Join the connection's lock group, as its parallel workers do. */
 static void
 join_group(PGPROC *session)
 {
@@ -101,14 +99,14 @@ join_group(PGPROC *session)
 
 /*
  * dp_reader_state_lock
- *	  Lock every relation for reading, as the session has.  False: the plan
- *	  must do without parallel workers.
+ *	  Lock every relation for reading, as the connection has.  False if the
+ *	  plan must do without parallel workers.
  *
- * Nobody holds what would exclude that, but the session itself perhaps; yet
- * somebody may wait for it, who waits for the session, and the server does not
- * see that the session waits for its reader.  Then the reader joins the lock
- * group of the session, to which such locks are given at once.  A member of a
- * group cannot lead one of its own, so it has no workers then.
+ * Only the connection itself can hold a conflicting lock.  But another process
+ * may be queued for one, waiting for the connection, and the deadlock detector
+ * does not know that the connection waits for its reader.  Then the reader
+ * joins the lock group of the connection, which is granted such locks at once.
+ * A member of a group cannot lead one of its own, so it has no workers then.
  */
 bool
 dp_reader_state_lock(const dp_message *message, PGPROC *session)
@@ -128,7 +126,7 @@ dp_reader_state_lock(const dp_message *message, PGPROC *session)
 	return MyProc->lockGroupLeader == NULL;
 }
 
-/* Is a process among the members of a group, and is it the only one? */
+/* Is the process a member of the group?  *alone: is it the only one? */
 static bool
 is_member(PGPROC *leader, const PGPROC *process, bool *alone)
 {
@@ -147,10 +145,10 @@ is_member(PGPROC *leader, const PGPROC *process, bool *alone)
 }
 
 /*
- * Leave the group, the session's or the one of this process and its parallel
- * workers, which are gone; all locks are released.  PostgreSQL's members stay
- * to their end, when they put things in order if the leader has gone before:
- * so does a reader then (false).
+ * Leave the lock group, the connection's or that of this process and its
+ * parallel workers, which have ended; all locks are released.  If the leader
+ * of a group has ended, the last member must clean up when it ends, so a
+ * reader in that case ends (false).
  */
 static bool
 leave_group(void)
@@ -176,8 +174,8 @@ leave_group(void)
 
 /*
  * dp_reader_state_end
- *	  Roll back and let go of everything; also after an error, and when
- *	  nothing began.  False: this process cannot go on.
+ *	  Roll back and release everything; also called after an error, and if
+ *	  nothing has begun.  False if this process cannot continue.
  */
 bool
 dp_reader_state_end(const dp_message *message)

@@ -1,20 +1,21 @@
 /*
  * warm.c
- *	  What executing a plan would look up only where a private row asks for it
- *	  is looked up beforehand.
+ *	  Looks up beforehand what executing a plan would look up only when a
+ *	  private row requires it.
  *
- * A value that is stored out of line is fetched when an expression needs it,
- * which evicts other pages from the buffers, prunes the pages it stands on and
- * writes that to the WAL; labels of an enum type and properties of a collation
- * are read from the catalog at their first comparison, types of arguments and
- * of elements of lists at the first row that reaches them, which takes locks;
- * a time zone is read from its file and kept, as is GMT, by which times are
- * counted from 1970 on.  All of that can be watched.
- * So every page that could be fetched is, before anything is charged: what is
- * left to see depends on how many there are.
+ * An out-of-line value is fetched when an expression needs it, which evicts
+ * other pages from the buffers, prunes the pages that hold it and writes that
+ * to the WAL. Labels of an enum type and properties of a collation are read
+ * from the catalog at their first comparison; argument and element types are
+ * looked up, under locks, when the first row reaches the expression; a time
+ * zone is read from its file and cached, as is GMT, in which times are counted
+ * from 1970 on.  All of that is observable.  So every page that could be
+ * fetched is fetched before anything is charged: what can be observed then
+ * depends only on how many pages there are.
  *
- * Parallel workers are new processes.  They look types and time zones up and
- * reserve memory when they start; what needs the rest has none (run/needs.c).
+ * Parallel workers are new processes.  They look up types and time zones and
+ * reserve memory when they start; plans that need the rest have no workers
+ * (run/needs.c).
  */
 #include "postgres.h"
 
@@ -46,19 +47,22 @@
 #include "reader.h"
 
 /*
- * What a worker's stack grows by while it runs a plan: a LIKE goes deepest, a
- * level for each wildcard (total_functions.h), and each node of the plan runs
- * what is below it.
+ * Growth of a worker's stack while it runs a plan: LIKE is deepest, with a
+ * level for each wildcard (total_functions.h), and each node calls the node
+ * below.
  */
 #define WORKER_STACK ((Size) 256 * 1024)
 #define NODE_STACK ((Size) 1024)
 
-/* Memory contexts that rows may have created: a sort's, a table of groups'. */
+/*
+ * Memory contexts that rows may create: those of sorts and of tables of
+ * groups.
+ */
 #define NODE_CONTEXTS 3
 
 #define MEMORY_PAGE 4096
 
-/* Have the process's table of memory show the page, which is pinned. */
+/* Map the pinned page into the process's page table. */
 static void
 map_page(Buffer buffer)
 {
@@ -87,7 +91,7 @@ touch(Relation rel, bool prune)
 	}
 }
 
-/* Look for a value that is not there, as for those of rows. */
+/* Look up a value that is not there, as the values of rows are looked up. */
 static void
 look_up_value(Relation toast, Relation index)
 {
@@ -114,7 +118,7 @@ touch_toast(Oid relid)
 		Relation	index = relation_open(lfirst_oid(lc), NoLock);
 
 		touch(index, false);
-		/* values are found by this one; another may be empty (REINDEX) */
+		/* values are found by this index; another may be invalid (REINDEX) */
 		if (index->rd_index->indisvalid)
 			look_up_value(rel, index);
 		relation_close(index, NoLock);
@@ -123,9 +127,8 @@ touch_toast(Oid relid)
 }
 
 /*
- * Have every label of a type read, and their order.  A comparison looks a
- * label up, once for each call, unless both have even OIDs, which stand in
- * the order of their OIDs.
+ * Read all labels of a type and their order.  A comparison looks each label
+ * up, unless both have even OIDs, which are ordered by value.
  */
 static void
 warm_enum(Oid type)
@@ -219,7 +222,7 @@ warm_walker(Node *node, void *context)
 	return expression_tree_walker(node, warm_walker, context);
 }
 
-/* Whatever is compared when rows are sorted. */
+/* Look up whatever comparing rows in a sort needs. */
 static void
 warm_sort(const Sort *sort)
 {
@@ -236,7 +239,7 @@ warm_sort(const Sort *sort)
 	}
 }
 
-/* Of plans: nodes, and aggregates that may sort for themselves. */
+/* What a plan has: nodes, and aggregates that may sort. */
 typedef struct dp_plan_size
 {
 	int			nodes;
@@ -286,7 +289,9 @@ warm_gmt(void)
 
 /* ---- collations ---- */
 
-/* Looked up in this process before, so that nothing new is mapped for it? */
+/*
+ * Has this process used the collation before, so that nothing new is mapped?
+ */
 static bool
 is_known(Oid collation)
 {
@@ -301,7 +306,7 @@ is_known(Oid collation)
 	return false;
 }
 
-/* Is it new to this process? */
+/* Warm a collation; returns whether it was new to this process. */
 static bool
 warm_collation(Oid collation)
 {
@@ -318,7 +323,7 @@ static void
 warm_needs(const dp_message *message)
 {
 	const Oid  *oids;
-	bool		mapped = false; /* perhaps files of the C library */
+	bool		mapped = false; /* the C library may map files */
 	int			n;
 	int			i;
 
@@ -334,9 +339,9 @@ warm_needs(const dp_message *message)
 
 /*
  * dp_reader_warm
- *	  All that a job may need, for plans that are open; everything is locked.
- *	  What somebody else changes meanwhile may empty caches, so this ends only
- *	  when nobody has.  Returns how many memory contexts rows may need.
+ *	  Look up all that a job may need, for plans that are open; everything is
+ *	  locked.  Invalidations that arrive meanwhile may reset caches, so this
+ *	  repeats until none has.  Returns how many memory contexts rows may need.
  */
 int
 dp_reader_warm(const dp_message *message, const dp_opened *opened)
@@ -366,7 +371,7 @@ dp_reader_warm(const dp_message *message, const dp_opened *opened)
 	return NODE_CONTEXTS * (size.nodes + size.aggregates);
 }
 
-/* A parallel worker of a reader begins. */
+/* Warm a parallel worker of a reader when it begins. */
 static void
 start_executor(QueryDesc *desc, int flags)
 {
