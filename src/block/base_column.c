@@ -2,11 +2,11 @@
  * base_column.c
  *	  Expressions of a verified level over the columns of leaves.
  *
- * A column of a subquery is what the subquery computes.  Where an outer join
- * leaves the subquery's row out it is NULL instead, whatever that is; most
- * expressions are NULL, too, when all their columns are.  For others the base
- * says so: CASE WHEN the leaf has a row THEN .. END.  So it does for a column
- * of UNION ALL: CASE WHEN the second arm has a row THEN .. ELSE .. END.
+ * A column of a subquery is what the subquery computes.  If an outer join
+ * leaves out the subquery's row it is NULL instead.  Most expressions are NULL
+ * anyway if all their columns are; for others the base is CASE WHEN the leaf
+ * has a row THEN .. END.  Likewise a column of UNION ALL is CASE WHEN the
+ * second arm has a row THEN .. ELSE .. END.
  */
 #include "postgres.h"
 
@@ -23,8 +23,8 @@
 static Node *is_there(const RangeTblEntry *entry);
 
 /*
- * Whether an item has a row: some leaf of it has, with which all others are
- * left out, or of a full join one of either side.
+ * Does an item have a row?  It does if a leaf of it has one that is left out
+ * only together with all others, or for a full join a leaf of either side.
  */
 static Node *
 item_is_there(const Node *item, const Query *level)
@@ -56,7 +56,7 @@ is_there(const RangeTblEntry *entry)
 	return dp_block_null_test((Node *) row, IS_NOT_NULL);
 }
 
-/* CASE WHEN the entry's row is there THEN base ELSE other END */
+/* CASE WHEN the entry has a row THEN base ELSE other END */
 static Node *
 choose(const RangeTblEntry *entry, Node *base, Node *other)
 {
@@ -98,7 +98,7 @@ base_of_column(Query *level, AttrNumber column)
 	if (level->setOperations == NULL)
 		return dp_block_rowset_base(level, (Node *) target->expr);
 
-	/* of UNION ALL it is that of one arm or another */
+	/* a column of UNION ALL is that of one of the arms */
 	foreach(lc, dp_block_from(level))
 	{
 		RangeTblEntry *arm = rt_fetch(((RangeTblRef *) lfirst(lc))->rtindex,
@@ -111,8 +111,8 @@ base_of_column(Query *level, AttrNumber column)
 }
 
 /*
- * What stands for a window function: an aggregate of many rows, as those of
- * groups are, that is no value of one of them.
+ * The base of a window function: an aggregate, since like an aggregate it
+ * depends on many rows and is not a value of one of them.
  */
 static Node *
 base_of_window(const WindowFunc *function, Query *query)
@@ -177,8 +177,8 @@ base_mutator(Node *node, void *context)
 
 /*
  * dp_block_rowset_base
- *	  The expression over the columns of leaves, whose numbers are the varno of
- *	  its Vars, that an expression of a verified level comes down to.
+ *	  The expression over the columns of leaves to which an expression of a
+ *	  verified level reduces.  The varno of its Vars is a leaf's number.
  */
 Node *
 dp_block_rowset_base(Query *query, Node *expression)

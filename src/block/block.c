@@ -1,6 +1,7 @@
 /*
  * block.c
- *	  Blocks, keys and values as nodes, which plans carry and readers are sent.
+ *	  Blocks, keys and values as nodes, which plans contain and readers are
+ *	  sent.
  */
 #include "postgres.h"
 

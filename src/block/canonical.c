@@ -2,16 +2,16 @@
  * canonical.c
  *	  One text for all ways of writing a verified block.
  *
- * The text is PostgreSQL's own of the block's trees, so whatever is not taken
- * out here tells two blocks apart.  Taken out is what a tree keeps for people
- * and for error messages: places in the statement's text, names of columns,
- * tables and WITH queries, the numbers by which clauses find their targets,
- * the order of GROUP BY and of conditions that AND or OR connects; and whose
- * rights are checked, which is checked for every query.
+ * The text is PostgreSQL's own for the block's trees, so anything that is not
+ * removed here distinguishes blocks.  Removed is what a tree keeps for display
+ * and error messages: locations in the statement's text, names of columns,
+ * tables and WITH queries, the numbers by which clauses refer to targets, the
+ * order of GROUP BY and of conditions under AND or OR; and the role whose
+ * rights are checked, since rights are checked for every query.
  *
- * Not part of it is what the catalogs say: declarations, the unit, public
- * values of keys; nor what the statement around the block decides, such as its
- * share of epsilon.
+ * The text does not include what the catalogs say (declarations, the unit,
+ * public values of keys), nor what the surrounding statement decides, such as
+ * the block's share of epsilon.
  */
 #include "postgres.h"
 
@@ -22,7 +22,7 @@
 
 #include "split.h"
 
-/* A query level, for finding the WITH queries that are named in it. */
+/* A query level, for looking up the WITH queries that it refers to. */
 typedef struct level
 {
 	struct level *outer;
@@ -52,7 +52,7 @@ canonical_constant(Const *constant, dp_constants constants)
 
 /* ---- places in the text ---- */
 
-/* Within a name the blank would stand behind a backslash. */
+/* In a name the space would be escaped by a backslash. */
 static void
 forget_locations(char *text)
 {
@@ -74,7 +74,7 @@ forget_locations(char *text)
 
 /* ---- names ---- */
 
-/* A WITH query's name: its place in the list. */
+/* The name of a WITH query: its position in the list. */
 static char *
 place_of_cte(const List *ctes, const char *name)
 {
@@ -116,7 +116,7 @@ forget_names(Query *query, const level *innermost)
 
 /* ---- clauses and their targets ---- */
 
-/* All clauses that refer to targets, but for grouping sets. */
+/* All clauses that refer to targets, except grouping sets. */
 static List *
 all_clauses(const Query *query)
 {
@@ -135,7 +135,7 @@ all_clauses(const Query *query)
 	return clauses;
 }
 
-/* What of an item of GROUP BY is not taken from ORDER BY. */
+/* An item of GROUP BY without what the parser took from ORDER BY. */
 static SortGroupClause *
 without_order(const SortGroupClause *clause)
 {
@@ -155,9 +155,9 @@ compare_clauses(const ListCell *a, const ListCell *b)
 }
 
 /*
- * Let clauses find targets by their places: the parser numbers them in the
- * order in which ORDER BY, GROUP BY and others name them, and those that it
- * takes from ORDER BY sort as that does.
+ * Number targets by position: the parser numbers them in the order in which
+ * ORDER BY, GROUP BY and others refer to them, and grouping items taken from
+ * ORDER BY have its sort direction.
  */
 static void
 number_targets(Query *query)
@@ -216,8 +216,8 @@ add_condition(List *conditions, Node *node)
 }
 
 /*
- * Put what AND or OR connects in the order of its texts; it may connect what
- * the same operator connects.
+ * Sort the arguments of AND or OR by their texts; arguments with the same
+ * operator have been flattened.
  */
 static void
 sort_conditions(BoolExpr *boolean)
@@ -258,7 +258,7 @@ canonical_query(Query *query, canonical *c)
 	c->innermost = here.outer;
 	dp_compat_forget_rights(query);
 	number_targets(query);
-	query->canSetTag = true;	/* it tells whose rows are counted */
+	query->canSetTag = true;	/* it only decides whose rows are counted */
 	query->queryId = 0;
 	query->stmt_location = -1;
 	query->stmt_len = 0;
@@ -300,11 +300,11 @@ canonical_mutator(Node *node, void *context)
  *	  A block as text, palloc'd: its inner query and the queries that run
  *	  before.
  *
- * Two blocks with one text, constants kept, are one query: whatever gives an
- * answer to one gives it to the other, as long as parameters, subqueries'
- * results, settings and catalogs are the same.  Blanked, constants are told
- * apart by their types only.  The text means something to one database and
- * one version of PostgreSQL: it holds OIDs.
+ * Two blocks with equal texts, constants kept, are one query: an answer to one
+ * is an answer to the other, as long as parameters, subqueries' results,
+ * settings and catalogs are the same.  If blanked, constants differ only by
+ * type.  The text is valid in one database and one version of PostgreSQL,
+ * since it has OIDs.
  */
 char *
 dp_block_write_canonical(const dp_block *block, dp_constants constants)
@@ -317,7 +317,7 @@ dp_block_write_canonical(const dp_block *block, dp_constants constants)
 	foreach(lc, block->sources)
 		trees = lappend(trees, ((const dp_joined *) lfirst(lc))->query);
 
-	/* of such a key the inner query computes the column only */
+	/* for such a key the inner query computes only the column */
 	foreach(lc, block->keys)
 		if (((const dp_key *) lfirst(lc))->kind == DP_KEY_IMAGE)
 			trees = lappend(trees, ((const dp_key *) lfirst(lc))->image);
@@ -329,8 +329,7 @@ dp_block_write_canonical(const dp_block *block, dp_constants constants)
 
 /*
  * dp_block_write_tree
- *	  One text, palloc'd, for all ways of writing a query or expression that
- *	  belongs to a block, constants kept.
+ *	  The same for a query or expression of a block, constants kept.
  */
 char *
 dp_block_write_tree(Node *tree)
@@ -342,7 +341,7 @@ dp_block_write_tree(Node *tree)
 	return text;
 }
 
-/* A key without what decides which of its values are left. */
+/* A copy of the key without its conditions. */
 static dp_key *
 without_conditions(const dp_key *key)
 {
@@ -358,8 +357,8 @@ without_conditions(const dp_key *key)
 
 /*
  * dp_block_write_key
- *	  Where the public values of a key come from, as text, palloc'd; but not
- *	  which of them conditions leave.
+ *	  The source of a key's public values as text, palloc'd, without the
+ *	  conditions on them.
  */
 char *
 dp_block_write_key(const dp_key *key)

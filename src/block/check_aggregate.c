@@ -70,8 +70,7 @@ check_operator(Oid operator, Expr *argument, Aggref *aggregate)
 
 /*
  * dp_block_kind_of
- *	  The kind of an aggregate's measurement; with DISTINCT some have one of
- *	  their own.
+ *	  The kind of an aggregate's measurement, which may differ for DISTINCT.
  */
 dp_aggregate_kind
 dp_block_kind_of(const Aggref *aggregate)
@@ -99,7 +98,7 @@ check_distinct(Aggref *aggregate, const char *name)
 	if (dp_catalog_aggregate_kind(aggregate->aggfnoid) == DP_AGG_COUNT &&
 		list_length(aggregate->args) == 1)
 	{
-		/* Telling values apart is as good as writing x = x and x < x. */
+		/* DISTINCT compares values like x = x and x < x. */
 		clause = linitial(aggregate->aggdistinct);
 		argument = ((TargetEntry *) linitial(aggregate->args))->expr;
 		refusal = check_operator(clause->eqop, argument, aggregate);
@@ -123,8 +122,8 @@ chooses_value(int kind)
 }
 
 /*
- * The public values of an argument that is chosen among; NULL when there are
- * none, so that candidates must be given.
+ * The public values of the argument of a selection; NULL if there are none, so
+ * that candidates must be given.
  */
 static dp_key *
 argument_key(dp_splitter *s, Node *argument, Node *base)
@@ -141,8 +140,8 @@ argument_key(dp_splitter *s, Node *argument, Node *base)
 }
 
 /*
- * What the aggregate looks at: one expression, or an array of conditions,
- * whose elements the inner query computes one by one.
+ * Check an aggregate's argument: one expression, or an array of conditions
+ * whose elements the inner query computes separately.
  */
 static dp_refusal *
 check_argument(Node *argument, int kind, const char *name)
@@ -174,9 +173,9 @@ are_units(const dp_splitter *s, const List *bases)
 }
 
 /*
- * Is the expression, over base columns, the unit and nothing but?  As text a
- * varchar is the same; as char(n) it has another equality.  All private parts
- * of a row have one unit, so it may be that of the first which is there.
+ * Is the expression, over base columns, the unit itself?  A varchar equals the
+ * same text; a char(n) has another equality.  All private parts of a row have
+ * the same unit, so it may be that of the first part that exists.
  */
 static bool
 is_unit(const dp_splitter *s, Node *base)
@@ -199,7 +198,7 @@ is_unit(const dp_splitter *s, Node *base)
 		 (type == TEXTOID && getBaseType(exprType(base)) == VARCHAROID));
 }
 
-/* The second of a pair, which is checked as the first is. */
+/* Check the second argument of a pair as the first is checked. */
 static dp_refusal *
 check_second(dp_splitter *s, Aggref *aggregate, Node **base)
 {
@@ -216,9 +215,9 @@ check_second(dp_splitter *s, Aggref *aggregate, Node **base)
 
 /*
  * dp_block_check_aggregate
- *	  Verify a private aggregate of the block being split, whose subqueries are
- *	  hoisted in place, and fill in what *value says of its arguments: base and
- *	  second as they are over base columns, or NULL.
+ *	  Verify a private aggregate of the block being split, hoist its subqueries
+ *	  in place, and fill in the fields of *value about its arguments: base and
+ *	  second over base columns, or NULL.
  */
 dp_refusal *
 dp_block_check_aggregate(dp_splitter *s, Aggref *aggregate,

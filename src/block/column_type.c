@@ -1,11 +1,12 @@
 /*
  * column_type.c
- *	  Are the columns of a block what they were when it was analysed?
+ *	  Checks that the columns of a block have the types they had when it was
+ *	  analysed.
  *
- * A function in FROM is inlined each time that a query is planned, and what
- * PostgreSQL knows of a prepared query does not depend on what the function
- * reads.  A column that has become another type would be read as the old one:
- * a number for the address of a text.
+ * A function in FROM is inlined each time that a query is planned, and
+ * PostgreSQL's dependencies of a prepared query do not include what the
+ * function reads.  A column whose type has changed would be read as the old
+ * one, for example a number as the address of a text.
  */
 #include "postgres.h"
 
@@ -16,7 +17,7 @@
 
 #include "read_rows.h"
 
-/* The type of a column now; InvalidOid: there is none such. */
+/* The present type of a column; InvalidOid if there is no such column. */
 static Oid
 current_type(const RangeTblEntry *entry, AttrNumber column)
 {
@@ -61,7 +62,7 @@ has_changed_walker(Node *node, void *context)
 
 /*
  * dp_block_check_column_types
- *	  Of a verified inner query, whose joins are flattened.
+ *	  Check a verified inner query, whose joins are flattened.
  */
 dp_refusal *
 dp_block_check_column_types(Query *inner)

@@ -1,6 +1,6 @@
 /*
  * conjunct.c
- *	  Conditions taken apart.
+ *	  Conditions as lists of conjuncts.
  */
 #include "postgres.h"
 
@@ -12,7 +12,10 @@
 
 #include "read_rows.h"
 
-/* dp_block_add_conjuncts: all that a condition says, to a list of Node *. */
+/*
+ * dp_block_add_conjuncts: append the conjuncts of a condition to a list of
+ * Node *.
+ */
 List *
 dp_block_add_conjuncts(List *conjuncts, Node *condition)
 {
@@ -27,7 +30,7 @@ dp_block_add_conjuncts(List *conjuncts, Node *condition)
 	return conjuncts;
 }
 
-/* dp_block_and: all of them as one condition; NULL for none. */
+/* dp_block_and: the conjunction of all; NULL if there are none. */
 Node *
 dp_block_and(List *conjuncts)
 {
@@ -35,7 +38,7 @@ dp_block_and(List *conjuncts)
 		(Node *) make_ands_explicit(conjuncts);
 }
 
-/* dp_block_is_equality: PostgreSQL's own, of two operands? */
+/* dp_block_is_equality: is it a built-in equality of two operands? */
 bool
 dp_block_is_equality(const OpExpr *comparison)
 {
@@ -53,8 +56,8 @@ dp_block_is_equality(const OpExpr *comparison)
 
 /*
  * dp_block_widened
- *	  The whole number that an expression gives as a longer one, as USING does
- *	  where columns have different types; or the expression itself.
+ *	  The integer expression under a cast to a longer integer type, which USING
+ *	  adds if types differ; or the expression itself.
  */
 Node *
 dp_block_widened(Node *node)

@@ -1,28 +1,28 @@
 /*
  * decorrelate.c
- *	  Private aggregates of rows that are compared with an outer query.
+ *	  Private aggregates over rows that are compared with an outer query.
  *
  *	  SELECT o.part FROM offers o
  *	  WHERE o.stock > (SELECT 0.5 * dp_sum(l.amount) FROM lines l
  *					   WHERE l.part = o.part AND l.day > '2024-01-01')
  *
- * would release a sum for every offer.  What the private rows are compared by
- * is their group's key instead: all groups are released, once, and each outer
- * row looks for its own (doc/theory.md T156):
+ * would release a sum for every offer.  Instead the compared columns become
+ * group keys: all groups are released once, and each outer row looks up its
+ * own (doc/theory.md T156):
  *
  *	  (SELECT 0.5 * r.sum FROM (SELECT) AS one LEFT JOIN
  *		   (SELECT l.part, dp_sum(l.amount) AS sum FROM lines l
  *			WHERE l.day > '2024-01-01' AND l.part IS NOT NULL
  *			GROUP BY l.part) AS r ON r.part = o.part)
  *
- * So it finds one group, or none, and then says what SQL says of no rows: a
- * count is 0, and everything else NULL.
+ * It finds one group, or none; then a count is 0 and everything else NULL, as
+ * over no rows.
  *
- * Where the rows are compared with columns of one table of the outer query,
- * the groups are the values that it has, read before the charge: lines are
- * joined with SELECT part FROM offers GROUP BY part, and grouped by its part.
- * Not so those of several columns, where they can be told by threshold, nor
- * where an outer row may have a value that the table has not.
+ * If the rows are compared with columns of one table of the outer query, the
+ * groups are that table's values, read before the charge: lines are joined
+ * with SELECT part FROM offers GROUP BY part, and grouped by its part.  This
+ * is not done for several columns if they can be released by threshold, nor if
+ * an outer row may have a value that the table lacks.
  */
 #include "postgres.h"
 
@@ -37,17 +37,17 @@
 
 #include "split.h"
 
-/* Entries of the level that looks for the group. */
+/* Range table entries of the level that looks up the group. */
 enum
 {
-	ONE = 1,					/* a row without columns */
-	GROUPS,						/* what is released */
-	JOIN						/* of both */
+	ONE = 1,					/* one row without columns */
+	GROUPS,						/* the released groups */
+	JOIN						/* their join */
 };
 
 /* ---- what can be taken apart ---- */
 
-/* A level that aggregates all of its private rows, and does nothing else. */
+/* Does the level aggregate all of its private rows, and nothing else? */
 static bool
 aggregates_all(const Query *query)
 {
@@ -75,8 +75,8 @@ has_own(Node *expression)
 }
 
 /*
- * Which operand of an equality is of the level's rows alone, where the other
- * one is of outer rows alone; or -1.
+ * Which operand of an equality uses only the level's rows, if the other one
+ * uses only outer rows; or -1.
  */
 static int
 own_side(const OpExpr *equality)
@@ -98,8 +98,8 @@ own_side(const OpExpr *equality)
 }
 
 /*
- * The equalities with outer rows, with conditions of these alone; and what is
- * of the level's; or false.
+ * Separate the equalities with outer rows, with conditions on these only, from
+ * the level's own conditions; false if some condition is neither.
  */
 static bool
 take_apart(Node *quals, List **compared, List **others)
@@ -153,7 +153,7 @@ column_of(const Query *groups, int n)
 
 /* ---- the values of the outer query ---- */
 
-/* Can the values of an entry be read by themselves, and again? */
+/* Can the values of an entry be read separately, and again? */
 static bool
 can_read(const RangeTblEntry *entry)
 {
@@ -168,8 +168,8 @@ can_read(const RangeTblEntry *entry)
 }
 
 /*
- * Values of several columns together are as many as the products of their
- * numbers, as public keys; by threshold they may be any number.
+ * The public values of several columns are all combinations of the columns'
+ * values; by threshold there may be any number of them.
  */
 static bool
 tells_many(const List *operands)
@@ -195,10 +195,10 @@ is_nulled(Node *item, int n)
 }
 
 /*
- * May an outer row have a value of the entry that the table by itself does not
- * give?  So rows that an outer join makes, or a sum over several groups; those
- * that the statement writes, or others have written since it began; and those
- * that INSERT did not.
+ * May an outer row have a value of the entry that the table, read separately,
+ * does not have?  It may have NULL by an outer join or grouping sets, a row
+ * that this statement writes, one that others have changed (row locks), or
+ * EXCLUDED.
  */
 static bool
 is_other(const Query *outer, int n)
@@ -217,7 +217,7 @@ is_other(const Query *outer, int n)
 	return false;
 }
 
-/* Is something of one table of the outer query alone?  Its number, or 0. */
+/* Do the operands use one table of the outer query only?  Its number, or 0. */
 static int
 outer_table(const List *operands, const Query *outer)
 {
@@ -270,7 +270,7 @@ read_values(const List *operands, int table, const Query *outer)
 	return values;
 }
 
-/* value = value, of one type */
+/* Make value = value, for values of one type. */
 static Node *
 equal_values(Node *left, Node *right)
 {
@@ -301,7 +301,7 @@ outer_operands(const List *compared)
 	return operands;
 }
 
-/* Have the groups be those of values that a table of the outer query has. */
+/* Make the groups those of the values of a table of the outer query. */
 static List *
 group_by_values(Query *groups, const List *compared, int table,
 				const Query *outer)
@@ -342,7 +342,7 @@ group_by_values(Query *groups, const List *compared, int table,
 
 /* ---- the groups of a level's rows ---- */
 
-/* *found: by which of the groups is an outer row's. */
+/* *found: the condition by which an outer row's group is found. */
 static Query *
 make_groups(const Query *query, List *compared, List *others,
 			const Query *outer, List **found)
@@ -383,7 +383,7 @@ make_groups(const Query *query, List *compared, List *others,
 
 /* ---- what is looked up ---- */
 
-/* A value of the group that is found, or what SQL says of no rows. */
+/* A value of the group that was found, or its value over no rows. */
 static Node *
 value_of_group(Query *groups, Aggref *aggregate)
 {
@@ -433,8 +433,8 @@ value_mutator(Node *node, void *context)
 }
 
 /*
- * Are there no rows of the level in what is asked of it, but in aggregates,
- * and no outer ones in these?  An error of dp_error belongs to its aggregate.
+ * Does what is asked of the level use its rows only in aggregates, and no
+ * outer rows in these?  An error from dp_error belongs to its aggregate.
  */
 static bool
 asks_values_walker(Node *node, void *context)
@@ -474,7 +474,7 @@ make_one(void)
 	return dp_block_subquery_entry(one);
 }
 
-/* The level becomes one that looks for a group, and asks for its values. */
+/* Turn the level into one that looks up a group and returns its values. */
 static void
 look_up(Query *query, Query *groups, List *found)
 {
@@ -494,18 +494,18 @@ look_up(Query *query, Query *groups, List *found)
 							   dp_block_join_entry(JOIN_LEFT));
 	query->jointree = makeFromExpr(list_make1(join), query->havingQual);
 	query->havingQual = NULL;
-	query->cteList = NIL;		/* they are the groups' */
+	query->cteList = NIL;		/* they now belong to the groups */
 	query->hasAggs = false;
 	query->hasRowSecurity = false;
 }
 
 /*
  * dp_block_decorrelate
- *	  Make a level that aggregates private rows, and compares them with those
- *	  of an outer query by equality, one that looks the values up in groups
- *	  that are released without the outer query, in place.  A level that does
- *	  something else is left as it is.  `outer`: the level around it, or NULL.
- *	  Returns the level that groups, or NULL.
+ *	  If a level aggregates private rows that it compares with those of an
+ *	  outer query by equality, replace it in place by one that looks the values
+ *	  up in groups that are released without the outer query.  Other levels are
+ *	  left unchanged.  `outer`: the level around it, or NULL.  Returns the
+ *	  level that groups, or NULL.
  */
 Query *
 dp_block_decorrelate(Query *query, const Query *outer)
@@ -526,9 +526,9 @@ dp_block_decorrelate(Query *query, const Query *outer)
 
 /*
  * dp_block_refuse_other
- *	  Of groups that are looked for, whose block is split: is there one of all
- *	  values that are not declared?  Nobody would look for it, and for these
- *	  values there would seem to be no rows.
+ *	  Refuse groups for look-up, whose block has been split, if one of them is
+ *	  for all undeclared values: no outer row would find it, so these values
+ *	  would seem to have no rows.
  */
 dp_refusal *
 dp_block_refuse_other(const dp_block *block)
@@ -553,7 +553,7 @@ dp_block_refuse_other(const dp_block *block)
 								"counted together.",
 								"Compare with columns of one table; or group "
 								"by the column, and join the result.",
-								"an outer query cannot look for values of "
+								"an outer query cannot look up values of "
 								"column \"%s\"", name);
 	}
 	return NULL;

@@ -1,11 +1,11 @@
 /*
  * dp_block.h
- *	  Public interface of the block folder: what a private query may be.
+ *	  Public interface of the block room: what a private query may be.
  *
- * A query level that holds dp_ aggregates is a DP block.  The functions here
+ * A query level with dp_ aggregates is a DP block.  The functions here
  * recognise blocks, verify that their rows are unit-local, and split a block
  * into an inner query (private rows, aggregates) and an outer one (everything
- * else, over released values).  Analysis answers refusals as values.
+ * else, over released values).  Analysis returns refusals as values.
  *
  * Include postgres.h first.
  */
@@ -32,32 +32,34 @@ extern dp_refusal *dp_block_classify_key(Node *expression, Node *base,
 
 /* ---- the split (split_block.c) ---- */
 
-/* Rows that have a name in the inner query: a node (named_rows.c). */
+/* Rows with a name in the inner query: a node (named_rows.c). */
 typedef struct dp_joined
 {
 	ExtensibleNode node;
-	Query	   *query;			/* gives them; the analyst's own if public */
+	Query	   *query;			/* returns them; the asking role's own if
+								 * public */
 	int			number;			/* their name, as text */
 	Oid			relid;			/* the protected relation, or InvalidOid */
-	AttrNumber	unit;			/* column of the rows that names the unit */
-	List	   *follow;			/* of int: columns by whose values the unit is
-								 * found, by the steps; it is NULL before; or
-								 * NIL */
-	List	   *steps;			/* of Query *: key and, of the next step, the
-								 * columns or the unit */
-	List	   *step_relids;	/* OIDs of what they read */
-	List	   *step_keys;		/* of lists of int: columns that are its key */
-	int			twin;			/* number of a source with the same rows, which
-								 * alone is run, or 0 */
-	bool		nullable;		/* an outer join may leave its rows out */
-	bool		absent;			/* so that none of them is one choice more */
-	bool		asked;			/* rows are only asked whether one of these
-								 * fits, which makes no more of them */
-	int			given;			/* private: number of the source whose row says
-								 * which one of this one's it is joined with,
-								 * or 0 */
+	AttrNumber	unit;			/* the rows' column with the unit */
+	List	   *follow;			/* of int: columns from whose values the unit
+								 * is found by the steps; a step's result
+								 * follows the columns before; or NIL */
+	List	   *steps;			/* of Query *: the key and either the columns
+								 * of the next step or the unit */
+	List	   *step_relids;	/* OIDs of the relations they read */
+	List	   *step_keys;		/* of lists of int: the columns of their
+								 * keys */
+	int			twin;			/* number of a source with the same rows, the
+								 * only one of the two that is run, or 0 */
+	bool		nullable;		/* an outer join may leave out its rows */
+	bool		absent;			/* so having no row is an additional choice */
+	bool		asked;			/* a semijoin or antijoin, which adds no
+								 * rows */
+	int			given;			/* private: number of the source whose row
+								 * determines this one's row, or 0 */
 	List	   *keys;			/* of Var *: columns of public rows that are
-								 * equal to something known (join_keys.c) */
+								 * equated with something known
+								 * (join_keys.c) */
 } dp_joined;
 
 /* A dp_ aggregate of a block, whose call is a target of inner: a node. */
@@ -65,21 +67,20 @@ typedef struct dp_value
 {
 	ExtensibleNode node;
 	dp_aggregate_kind kind;
-	int			base_leaf;		/* number of the leaf whose column the argument
-								 * is, or 0 */
+	int			base_leaf;		/* leaf of the argument, if it is a column, or
+								 * 0 */
 	AttrNumber	base_attnum;	/* that column */
 	Node	   *base;			/* what the argument's values follow from, over
-								 * base columns (dp_places_cut_public), where
+								 * base columns (dp_places_cut_public), if
 								 * bounds need it; or NULL */
-	Node	   *second;			/* likewise of a second argument that rows
-								 * have; a column itself is a Var, cast or
-								 * not */
-	dp_key	   *key;			/* public values of the argument, where it
-								 * needs them; or NULL */
-	int			size;			/* which aggregate, from 1, is the number of
-								 * rows that decides whether the value is told
-								 * of, or 0 */
-	bool		of_units;		/* the argument is the unit itself */
+	Node	   *second;			/* the same for a second argument per row; a
+								 * column, cast or not, is a Var */
+	dp_key	   *key;			/* public values of the argument, if needed; or
+								 * NULL */
+	int			size;			/* number, from 1, of the aggregate whose
+								 * released count decides whether the value is
+								 * returned, or 0 */
+	bool		of_units;		/* the argument is the unit */
 } dp_value;
 
 /* One verified block: a node (block.c), so that plans can carry it. */
@@ -90,30 +91,31 @@ typedef struct dp_block
 								 * then the dp_ aggregates */
 	List	   *keys;			/* of dp_key * */
 	List	   *key_conditions; /* of Node *: over several keys, as columns of
-								 * the release; where they are not true of a
-								 * group's, no row is in it */
+								 * the release; a group for which one is not
+								 * true has no rows */
 	List	   *values;			/* of dp_value *, one for each aggregate */
-	List	   *publics;		/* of Expr *: what was cut from their bases */
-	int			size;			/* which aggregate, from 1, is the number of
-								 * rows that decides whether a group is told
-								 * of; 0: all are (group_size.c) */
+	List	   *publics;		/* of Expr *: the public parts of their
+								 * bases */
+	int			size;			/* number, from 1, of the aggregate whose
+								 * released count decides whether a group is
+								 * returned; 0: all are (group_size.c) */
 	List	   *relids;			/* OIDs by numbers of leaves, which are the
-								 * varno of Vars over base columns;
-								 * InvalidOid: public rows */
-	List	   *sources;		/* of dp_joined *: what is joined */
+								 * varno of Vars over base columns; InvalidOid:
+								 * public rows */
+	List	   *sources;		/* of dp_joined *: the joined sources */
 	Oid			relid;			/* the protected relation */
-	bool		many;			/* a unit may have many rows, or keys are told
-								 * by threshold */
-	bool		single;			/* then: proved one row for each unit */
-	Oid			unit_type;		/* many: of the unit */
+	bool		many;			/* a unit may have many rows, or keys are
+								 * released by threshold */
+	bool		single;			/* if so: each unit provably has one row */
+	Oid			unit_type;		/* if many: type of the unit */
 	char	   *dataset;
 	int64		fingerprint;	/* of its shape: fingerprint.c */
 	List	   *subqueries;		/* of Query *, run before; Params in inner */
 	int			share;			/* releases that divide the default epsilon */
-	bool		error_alone;	/* the error of a value is used, the value is
-								 * not; counts while planning */
+	bool		error_alone;	/* an error is used whose value is not; set and
+								 * used while planning */
 	AttrNumber	part_attnum;	/* partition column that WHERE fixes, or 0 */
-	Expr	   *part_value;		/* to this public value */
+	Expr	   *part_value;		/* its public value */
 } dp_block;
 
 /* ---- make_level.c ---- */
@@ -121,16 +123,18 @@ extern RangeTblEntry *dp_block_join_entry(JoinType type);
 extern Query *dp_block_distinct_columns(Query *query, const List *columns);
 extern Node *dp_block_null_test(Node *value, NullTestType type);
 
-/* Has the block keys that are told by threshold (key_undeclared.c)? */
+/*
+ * Does the block have keys that are released by threshold (key_undeclared.c)?
+ */
 extern bool dp_block_has_undeclared(const dp_block *block);
 
 /*
- * The block in a form in which any of its keys can be told by threshold: where
- * every row is a unit, a copy whose rows are those of units.
+ * The block in a form in which any of its keys can be released by threshold;
+ * if every row is a unit, a copy with many = true.
  */
 extern dp_block *dp_block_tell_keys(dp_block *block);
 
-/* The place of the first aggregate among the inner query's targets. */
+/* The position of the first aggregate among the inner query's targets. */
 static inline int
 dp_block_first_aggregate(const dp_block *block)
 {
@@ -147,31 +151,34 @@ dp_block_aggregate(const dp_block *block, int n)
 									  n))->expr);
 }
 
-/* What the rows of a unit come to at a level of a block (unit_levels.c). */
+/* The size of a unit's rows at a level of a block (unit_levels.c). */
 typedef struct dp_unit_level
 {
-	Bitmapset  *leaves;			/* private ones: at most as many rows as there
-								 * are choices of a row of each */
-	Size		group;			/* bytes of a group, but for longer values; 0:
-								 * the rows that are aggregated */
-	int			private;		/* values of a group that are those of rows of
-								 * the unit */
-	int			public;			/* and of public rows */
-	bool		spread;			/* a row may be in as many groups as it is
-								 * joined with rows */
+	Bitmapset  *leaves;			/* private ones; at most one row for each
+								 * choice of a row of each */
+	Size		group;			/* bytes of a group, without its longer values;
+								 * 0: for the rows that are aggregated */
+	int			private;		/* number of values per group that come from
+								 * the unit's rows */
+	int			public;			/* and of those that come from public rows */
+	bool		spread;			/* a row may be in as many groups as rows are
+								 * joined with it */
 } dp_unit_level;
 
 extern List *dp_block_unit_levels(const dp_block *block);
 extern List *dp_block_row_leaves(const dp_block *block);
 
-/* Is a row of one row of each source; may it be in several groups by a key? */
+/*
+ * Is each row made of one row of each source?  May a row be in several groups
+ * because of a key?
+ */
 extern bool dp_block_joins_plainly(const Query *level);
 extern bool dp_block_key_spreads(const dp_block *block, int n);
 
-/* Has a block, because its levels group, one row of each unit at most? */
+/* Do the block's levels group so that each unit has at most one row? */
 extern bool dp_block_groups_once(const dp_block *block);
 
-/* Is each row a unit, which may be joined with one row at most? */
+/* Is each row a unit, so that it may be joined with at most one row? */
 static inline bool
 dp_block_joins_once(const dp_block *block)
 {
@@ -179,12 +186,12 @@ dp_block_joins_once(const dp_block *block)
 }
 
 /*
- * The n-th of block->subqueries stands in inner as the external parameter of
- * this number, which nobody can write: users' parameters count from 1.
+ * The n-th of block->subqueries is the external parameter of this number in
+ * inner.  No user can write it: users' parameters count from 1.
  */
 #define DP_HOISTED_PARAM(n) (-1 - (n))
 
-/* Likewise for the value of part_value that the release is charged for. */
+/* Likewise for the value of part_value for which the release is charged. */
 #define DP_PART_PARAM PG_INT32_MIN
 
 /* ---- blocks as nodes (block.c) ---- */
@@ -202,7 +209,7 @@ extern char *dp_block_write_key(const dp_key *key);
 
 /* ---- all private rows by name (named_rows.c) ---- */
 
-/* Most bytes of a row with a name that are not in its page (long_row.c). */
+/* Most bytes of a named row outside of its page (long_row.c). */
 #define DP_ROW_DEFAULTS ((Size) 16 * 1024)
 
 extern dp_block *dp_block_name_private(const dp_block *block);
@@ -211,8 +218,8 @@ extern PGDLLEXPORT char *dp_block_write_canonical(const dp_block *block,
 												  dp_constants constants);
 
 /*
- * Called by the walk for each block found, with the block and the range table
- * entry that stands for it in the outer query; fills the entry's marker.
+ * Called for each block found, with the block and the range table entry that
+ * represents it in the outer query; fills in the entry's marker.
  */
 typedef void (*dp_block_consumer) (dp_block *block, RangeTblEntry *entry,
 								   void *context);
@@ -220,36 +227,43 @@ typedef void (*dp_block_consumer) (dp_block *block, RangeTblEntry *entry,
 /*
  * Find every block of the query, at every level, verify it and split it in
  * place.  Returns the first refusal, or NULL; *inval_items receives the
- * dependencies of functions that were inlined.
+ * dependencies of inlined functions.
  */
 extern dp_refusal *dp_block_split_all(Query *query, dp_block_consumer consumer,
 									  void *context, List **inval_items);
 
-/* After that: how many references reach each WITH query (with_query.c). */
+/*
+ * To be called after that: count the references to each WITH query
+ * (with_query.c).
+ */
 extern void dp_block_recount_with(Query *query);
 
-/* An expression of a verified level over the columns of leaves (leaf.c): the
- * varno of Vars is the leaf's number, 1 for the protected relation. */
+/*
+ * An expression of a verified level over the columns of leaves (leaf.c): the
+ * varno of Vars is the leaf's number, 1 for the protected relation.
+ */
 extern Node *dp_block_rowset_base(Query *query, Node *expression);
 
 extern bool dp_block_proved_not_null(Oid relid, AttrNumber attnum,
 									 Snapshot snapshot);
 
-/* Are the relation's rows provably one per unit?  And a refusal if not. */
+/*
+ * Does the relation provably have one row per unit?  And the refusal if not.
+ */
 extern bool dp_block_has_one_row(const dp_relation *relation,
 								 Snapshot snapshot);
 extern dp_refusal *dp_block_refuse_many(const dp_relation *relation);
 extern bool dp_block_is_key(Oid relid, const List *columns,
 							Snapshot snapshot);
 
-/* How many numbers of rows will a level, not yet split, release besides? */
+/* How many additional counts a level that is not yet split will release. */
 extern int	dp_block_added_sizes(const Query *query);
 
 /* ---- predicates given as texts (predicates.c) ---- */
 
 #define DP_PREDICATES_MAX 10000
 #define DP_PREDICATE_LENGTH (1 << 16)	/* most bytes of one */
-#define DP_PREDICATES_LENGTH (1 << 22)	/* and of all of them */
+#define DP_PREDICATES_LENGTH (1 << 22)	/* and of all together */
 
 extern List *dp_block_predicate_texts(ArrayType *array);
 extern bool dp_block_is_weight(Node *expression);

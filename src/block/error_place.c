@@ -1,6 +1,6 @@
 /*
  * error_place.c
- *	  dp_error(value): where the 95% error of a released value is told.
+ *	  dp_error(value): moves the call to the level of the aggregate.
  *
  *	  SELECT n, dp_error(n) FROM (SELECT dp_count(*) AS n FROM person) q
  *
@@ -9,12 +9,13 @@
  *	  SELECT n, error FROM (SELECT dp_count(*) AS n,
  *						   dp_error(dp_count(*)) AS error FROM person) q
  *
- * so that each call stands where its aggregate does, and the split makes it a
- * column of the release (split_outer.c).  Calls go down through subqueries,
- * views, WITH queries and UNION ALL, not through what merges rows: an error is
- * that of one value.  What has no aggregate at its end is refused.
+ * so that each call is at the level of its aggregate, and splitting makes it a
+ * column of the release (split_outer.c).  Calls are pushed down through
+ * subqueries, views, WITH queries and UNION ALL, but not through levels that
+ * merge rows, since an error belongs to one value.  A call that does not reach
+ * an aggregate is refused.
  *
- * Nothing here has to be right for privacy: errors are as public as values
+ * Privacy does not depend on this file: errors are as public as values
  * (doc/theory.md T131).
  */
 #include "postgres.h"
@@ -33,13 +34,16 @@ typedef struct error_placing
 {
 	Oid			function;		/* dp_error */
 	List	  **inval_items;
-	List	   *levels;			/* of Query *: in reach, innermost first */
-	int			depth;			/* of a walk below the innermost */
-	int			aggregates;		/* of that level, around what is walked */
-	List	   *asked;			/* of Var *: whose errors it asks for */
-	List	   *columns;		/* of int: in which these are */
+	List	   *levels;			/* of Query *: those in reach, innermost
+								 * first */
+	int			depth;			/* of a walk, below the innermost level */
+	int			aggregates;		/* aggregates of that level around the current
+								 * node */
+	List	   *asked;			/* of Var *: columns whose errors it asks
+								 * for */
+	List	   *columns;		/* of int: the columns that return these */
 	dp_refusal *refusal;
-	bool		widened;		/* a subquery has a column more */
+	bool		widened;		/* a subquery got an additional column */
 } error_placing;
 
 static void place_level(error_placing *p, Query *query);
@@ -53,7 +57,10 @@ is_number(Oid type)
 		type == FLOAT4OID || type == FLOAT8OID || type == NUMERICOID;
 }
 
-/* Does a type of numbers have the digits of another, beside noise at least? */
+/*
+ * Does a numeric type keep at least the digits of another that matter beside
+ * the noise?
+ */
 static bool
 has_digits_of(Oid type, Oid other)
 {
@@ -73,7 +80,7 @@ has_digits_of(Oid type, Oid other)
 	}
 }
 
-/* A number in another type of numbers, not cut to fewer digits. */
+/* A cast from a numeric type to another that does not lose digits. */
 static bool
 is_cast(const FuncExpr *call)
 {
@@ -84,7 +91,7 @@ is_cast(const FuncExpr *call)
 		has_digits_of(call->funcresulttype, exprType(linitial(call->args)));
 }
 
-/* A number of rows that is kept from being negative, as none is. */
+/* greatest(count, 0): a released count that is clamped at zero */
 static Node *
 kept_count(const MinMaxExpr *expression)
 {
@@ -105,8 +112,9 @@ kept_count(const MinMaxExpr *expression)
 
 /*
  * dp_block_error_of
- *	  The aggregate or column whose error a call of dp_error asks for, without
- *	  what leaves the error as it is; or whatever else stands there.
+ *	  The aggregate or column whose error a call of dp_error asks for, under
+ *	  expressions that do not change the error; or whatever else the argument
+ *	  is.
  */
 Node *
 dp_block_error_of(const FuncExpr *call)
@@ -147,7 +155,7 @@ refuse(const Node *call)
 
 /* ---- columns that are asked for ---- */
 
-/* Do rows of the level stand for several of those that it reads? */
+/* Does a row of the level represent several rows that it reads? */
 static bool
 merges_rows(const Query *query)
 {
@@ -175,7 +183,7 @@ is_grouped(const Query *query, const Node *call)
 	return false;
 }
 
-/* The column of a call that asks for one of the innermost level, or NULL. */
+/* The column of the innermost level whose error a call asks for, or NULL. */
 static Var *
 asked_column(const error_placing *p, const Node *node)
 {
@@ -247,7 +255,7 @@ count_columns(const Query *query)
 	return n;
 }
 
-/* The column with this expression; added, where there is none. */
+/* The column with this expression, which is added if there is none. */
 static int
 find_column(Query *query, Expr *expression)
 {
@@ -320,7 +328,7 @@ add_to_union(error_placing *p, Query *query, AttrNumber of)
 							   -1, InvalidOid, 0));
 }
 
-/* The column of a query that is the error of another one; 0: it has none. */
+/* The column of a query that is the error of another column; 0 if none. */
 static int
 add_column(error_placing *p, Query *query, AttrNumber of)
 {
@@ -436,7 +444,7 @@ place_mutator(Node *node, void *context)
 	return expression_tree_mutator(node, place_mutator, context);
 }
 
-/* The calls of the level, and below it, that ask for columns of its own. */
+/* Place the calls in the level, and below it, that ask for its own columns. */
 static void
 place_own(error_placing *p, Query *query)
 {
@@ -473,7 +481,10 @@ below_walker(Node *node, void *context)
 	return expression_tree_walker(node, below_walker, context);
 }
 
-/* WITH queries come last, and the later ones first, for they are asked by. */
+/*
+ * WITH queries come last, the later ones first, since they refer to earlier
+ * ones.
+ */
 static void
 place_level(error_placing *p, Query *query)
 {
@@ -540,8 +551,8 @@ check_walker(Node *node, void *context)
 
 /*
  * dp_block_place_errors
- *	  Have each call of dp_error in a query, not yet split, stand where the
- *	  aggregate does whose error it asks for.  Returns a refusal, or NULL;
+ *	  Move each call of dp_error in a query, not yet split, to the level of the
+ *	  aggregate whose error it asks for.  Returns a refusal, or NULL;
  *	  *inval_items as dp_block_split_all.
  */
 dp_refusal *

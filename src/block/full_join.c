@@ -1,20 +1,19 @@
 /*
  * full_join.c
- *	  Full joins of private rows, and what outer joins leave out.
+ *	  Full joins of private rows, and rows that outer joins leave out.
  *
  *	  SELECT dp_count(*), dp_count(a.id), dp_count(b.id)
  *	  FROM visits a FULL JOIN calls b ON a.person = b.person
  *
- * Each side has private rows of one unit, and where both have some the join's
- * own condition says that it is the same; so a row of the result is of one
- * unit, whichever side is left out, and that is the unit of the side that is
- * there (doc/theory.md T152).
+ * Each side's rows are of one unit, and if both sides have a row the join's
+ * own condition ensures that the unit is the same.  So a row of the result is
+ * of one unit, that of a side that is there (doc/theory.md T152).
  *
- * PostgreSQL has two ways to do it.  One sorts, which private rows must not
- * be; the other hashes one side, by an equality of both.  That of the units is
- * always there, so the other conditions may be what they like; but the hash
- * table must be of rows as they are (run/public_join.c), so one side joins
- * nothing by itself.
+ * PostgreSQL implements it in two ways.  One sorts, which is not allowed for
+ * private rows; the other hashes one side by an equality of both.  The
+ * equality of units is always there, so other conditions are arbitrary; but
+ * the hash table must hold rows as they are (run/public_join.c), so one of the
+ * sides must not be a join.
  */
 #include "postgres.h"
 
@@ -26,7 +25,7 @@
 
 /* ---- what outer joins leave out ---- */
 
-/* Has every row of an item a row of one of those? */
+/* Does every row of an item contain a row of one of those items? */
 static bool
 has_some(const Node *item, Relids items)
 {
@@ -47,7 +46,10 @@ has_some(const Node *item, Relids items)
 	}
 }
 
-/* dp_block_is_present: has each row of a level a row of one of the items? */
+/*
+ * dp_block_is_present: does each row of a level contain a row of one of the
+ * items?
+ */
 bool
 dp_block_is_present(const Query *query, Relids items)
 {
@@ -67,7 +69,10 @@ dp_block_is_nullable(const Query *query, int item)
 		!dp_block_is_present(query, bms_make_singleton(item));
 }
 
-/* The joins of an item that may leave out an entry; false: it has no such. */
+/*
+ * Collect the joins in an item that may leave out an entry; false if the item
+ * does not contain it.
+ */
 static bool
 add_nulling(const Node *item, int wanted, Relids *joins)
 {
@@ -87,8 +92,8 @@ add_nulling(const Node *item, int wanted, Relids *joins)
 
 /*
  * dp_block_above_joins
- *	  A column of an entry of a level, as it is above all joins there: from 16
- *	  on it says which of them may leave it out.
+ *	  A column of an entry as it is above all joins of the level: from 16 on it
+ *	  carries the joins that may make it NULL.
  */
 Var *
 dp_block_above_joins(const Query *query, Var *column)
@@ -108,7 +113,7 @@ dp_block_above_joins(const Query *query, Var *column)
 
 static bool is_lone_level(const Query *level);
 
-/* Are its rows those of one name, or of several one after the other? */
+/* Does the item have rows of one name, or an Append of such? */
 static bool
 is_lone(const Node *item, const Query *level)
 {
@@ -137,7 +142,9 @@ is_lone_level(const Query *level)
 	return true;
 }
 
-/* A condition without columns may become false, and then there is no hash. */
+/*
+ * A condition without columns may fold to false, and then nothing is hashed.
+ */
 static bool
 has_constant(Node *condition)
 {
@@ -151,8 +158,8 @@ has_constant(Node *condition)
 
 /*
  * dp_block_check_full
- *	  Can a full join of a level be planned?  Its sides and its condition are
- *	  verified.
+ *	  Refuses a full join of a level that cannot be planned.  Its sides and its
+ *	  condition are verified.
  */
 dp_refusal *
 dp_block_check_full(const JoinExpr *join, const Query *query)
@@ -164,19 +171,20 @@ dp_block_check_full(const JoinExpr *join, const Query *query)
 								"a condition of FULL JOIN names no column");
 	if (!is_lone(join->larg, query) && !is_lone(join->rarg, query))
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-								"One of them is kept in memory, so it may "
-								"join nothing by itself.",
-								"Join what is joined on one side with the "
-								"result of FULL JOIN instead, or group that "
-								"side by its privacy unit.",
+								"One of them is kept in memory, so it must "
+								"not be a join itself.",
+								"Join the other relations of one side with "
+								"the result of FULL JOIN instead, or group "
+								"that side by its privacy unit.",
 								"both sides of FULL JOIN join rows");
 	return NULL;
 }
 
 /*
- * COALESCE(a.unit, b.unit) = 5 above a full join has the planner compare each
- * unit with 5 and forget that they are equal, and then there is nothing to
- * hash by.  It knows COALESCE of two by that, and not of three.
+ * From COALESCE(a.unit, b.unit) = 5 above a full join the planner infers that
+ * each unit equals 5 and drops the equality of the units, so that nothing is
+ * left to hash by.  It recognizes COALESCE with two arguments, but not with
+ * three.
  */
 static bool
 keep_walker(Node *node, void *context)
@@ -211,8 +219,8 @@ find_full_walker(Node *node, void *context)
 
 /*
  * dp_block_keep_full
- *	  Have the planner leave the conditions of full joins in an inner query,
- *	  which is changed, as they are.
+ *	  Change an inner query so that the planner keeps the conditions of full
+ *	  joins.
  */
 void
 dp_block_keep_full(Query *inner)
@@ -222,9 +230,8 @@ dp_block_keep_full(Query *inner)
 }
 
 /*
- * A full join of sides with one row of each unit has one, too, where the
- * condition says nothing but that the units are equal, each of them one that
- * is there.
+ * A full join of sides with one row per unit has one row per unit if its
+ * condition only equates the units, and each is always present on its side.
  */
 static bool
 joins_once(const Node *item)
@@ -253,8 +260,8 @@ joins_once(const Node *item)
 
 /*
  * dp_block_full_once
- *	  Makes no full join of a verified level several rows of a unit, if none of
- *	  its items has several?
+ *	  Do the full joins of a verified level keep one row per unit, if each item
+ *	  has one?
  */
 bool
 dp_block_full_once(const Query *query)

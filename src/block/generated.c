@@ -2,10 +2,10 @@
  * generated.c
  *	  Virtual generated columns (PostgreSQL 18) of private relations.
  *
- * The planner would put their expressions in place of the columns after every
- * check of ours.  So it is done here, before: the expressions, though the
- * table's owner wrote them, are judged like what the analyst writes and get
- * total versions, since an error in one would tell of a row.
+ * The planner would replace them by their expressions after all our checks.
+ * So they are replaced here first: the expressions, although the table's owner
+ * wrote them, are judged like the analyst's and get total versions, since an
+ * error in one would reveal something about a row.
  */
 #include "postgres.h"
 
@@ -23,7 +23,7 @@ typedef struct generated_context
 	dp_refusal *refusal;
 } generated_context;
 
-/* What a column is computed from at each reading, or NULL; a copy. */
+/* A copy of the expression of a virtual generated column, or NULL. */
 static Node *
 expression_of(const RangeTblEntry *entry, const Var *var)
 {
@@ -81,9 +81,8 @@ generated_mutator(Node *node, void *context)
 }
 
 /*
- * Put the expressions of virtual generated columns in their places, at all
- * levels of a verified query.  Returns a refusal, or NULL with the new query
- * in *query.
+ * Replace virtual generated columns by their expressions, at all levels of a
+ * verified query.  Returns a refusal, or NULL with the new query in *query.
  */
 static dp_refusal *
 expand_generated(Query **query)
@@ -96,8 +95,9 @@ expand_generated(Query **query)
 
 /*
  * dp_block_make_total
- *	  Have all queries of a verified block that read private rows compute
- *	  virtual generated columns as other expressions, and fail on no row.
+ *	  In all queries of a verified block that read private rows, replace
+ *	  virtual generated columns by their expressions, and make all expressions
+ *	  total.
  */
 dp_refusal *
 dp_block_make_total(dp_block *block)

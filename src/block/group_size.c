@@ -1,15 +1,15 @@
 /*
  * group_size.c
- *	  dp_pg.suppress: numbers of rows among the released values, by which the
- *	  release decides what it tells of.
+ *	  dp_pg.suppress: counts of rows among the released values, by which the
+ *	  release decides what it returns.
  *
- * A plain query has no row for a group without rows, a private one a row for
- * every public group; and a plain minimum of no rows is NULL, a private one
- * any value.  Groups whose released number of rows cannot be told from none
- * are left out of the answer, and selections (minimum, quantile, most frequent
- * value) among values whose number cannot be told from none are NULL.  That
- * follows from released values alone, so it costs nothing but the numbers
- * themselves, which are added where the query does not release them anyway.
+ * A plain query has no row for an empty group, a private one a row for every
+ * public group; and a plain minimum of no rows is NULL, a private one any
+ * value.  Groups whose released count cannot be told from none are left out of
+ * the answer, and selections (minimum, quantile, most frequent value) among
+ * values whose count cannot be told from none are NULL.  This follows from
+ * released values only, so it costs nothing but the counts themselves, which
+ * are added if the query does not release them anyway.
  */
 #include "postgres.h"
 
@@ -79,7 +79,7 @@ make_count(int nargs)
 	return size;
 }
 
-/* The place among the aggregates, from 1; what is missing is added. */
+/* The position of an aggregate, from 1; it is added if missing. */
 static int
 place_of(List **aggregates, Aggref *wanted)
 {
@@ -92,7 +92,7 @@ place_of(List **aggregates, Aggref *wanted)
 	return list_length(*aggregates);
 }
 
-/* Of the number of rows: dp_count(*). */
+/* The position of the number of rows, dp_count(*). */
 static int
 size_place(List **aggregates)
 {
@@ -107,7 +107,10 @@ size_place(List **aggregates)
 	return place_of(aggregates, size);
 }
 
-/* Of the number of values that an aggregate selects from: dp_count(x). */
+/*
+ * The position of the number of values among which an aggregate selects,
+ * dp_count(x).
+ */
 static int
 values_place(List **aggregates, const Aggref *selection)
 {
@@ -122,7 +125,7 @@ values_place(List **aggregates, const Aggref *selection)
 	return place_of(aggregates, size);
 }
 
-/* Does it give some value whether or not there is a row? */
+/* Does it return some value whether or not there is a row? */
 static bool
 selects(const Aggref *aggregate)
 {
@@ -140,8 +143,8 @@ selects(const Aggref *aggregate)
 }
 
 /*
- * Add the numbers of rows that decide: *group, of the whole group, or 0 where
- * there are no keys; and for each aggregate the place of its own, or 0.
+ * Add the counts that decide.  *group: that of the whole group, or 0 if there
+ * are no keys; the list has for each aggregate the position of its own, or 0.
  */
 static List *
 add_sizes(List **aggregates, bool grouped, int *group)
@@ -165,7 +168,7 @@ add_sizes(List **aggregates, bool grouped, int *group)
 
 /* ---- what splitting asks for ---- */
 
-/* dp_block_holds_size: does an expression of a level use such a number? */
+/* dp_block_holds_size: does an expression of a level use such a count? */
 bool
 dp_block_holds_size(Node *expression)
 {
@@ -181,7 +184,7 @@ dp_block_holds_size(Node *expression)
 
 /*
  * dp_block_added_sizes
- *	  How many numbers of rows a level, not yet split, will release besides
+ *	  How many counts a level that is not yet split will release in addition to
  *	  what it asks for.
  */
 int
@@ -202,8 +205,8 @@ dp_block_added_sizes(const Query *query)
 
 /*
  * dp_block_add_sizes
- *	  Find the numbers of rows that decide among the aggregates that were
- *	  collected, or add them, and tell the block which they are.
+ *	  Find the counts that decide among the collected aggregates, or add them,
+ *	  and record them in the block.
  */
 void
 dp_block_add_sizes(dp_splitter *s, dp_block *block)

@@ -2,11 +2,10 @@
  * hoist.c
  *	  Subqueries in expressions over private rows.
  *
- * One that refers to nothing around it is run before the charge, by itself,
- * as the asker's own query and with a charge of its own, and is a parameter
- * from then on: of a scalar subquery its value, of EXISTS whether there is a
- * row, of IN and ARRAY an array of all values.  Others are refused by the
- * expression rules.
+ * An uncorrelated one is run before the charge as the asking role's own query,
+ * with a charge of its own, and becomes a parameter: the value of a scalar
+ * subquery, whether EXISTS found a row, an array of all values for IN and
+ * ARRAY.  Others are refused by the expression rules.
  */
 #include "postgres.h"
 
@@ -48,8 +47,8 @@ refers_outside_walker(Node *node, void *context)
 
 /*
  * dp_block_refers_outside
- *	  Does the tree, standing at `level` levels below the one of interest,
- *	  refer to a query level above that?
+ *	  Does the tree, which is `level` levels below the level of interest, refer
+ *	  to a query level above that?
  */
 bool
 dp_block_refers_outside(Node *node, int level)
@@ -114,7 +113,7 @@ relabel(Param *array, Oid element)
 								 array->paramcollid, COERCE_IMPLICIT_CAST);
 }
 
-/* x IN (SELECT ..) as x = ANY (array), or NULL where it is not as simple. */
+/* x IN (SELECT ..) as x = ANY (array); NULL if it is not that simple. */
 static Node *
 search_array(const SubLink *in, dp_rowset *rowset)
 {
@@ -183,7 +182,7 @@ hoist_mutator(Node *node, void *context)
 
 /*
  * dp_block_rowset_hoist
- *	  Copy of an expression over private rows with its uncorrelated subqueries
+ *	  Copy an expression over private rows, with its uncorrelated subqueries
  *	  replaced by parameters and added to the rowset.
  */
 Node *

@@ -1,7 +1,6 @@
 /*
  * inline_function.c
- *	  SQL functions in FROM that reach private rows: their queries take their
- *	  place.
+ *	  SQL functions in FROM that reach private rows: replaced by their queries.
  */
 #include "postgres.h"
 
@@ -13,7 +12,9 @@
 
 #include "split.h"
 
-/* Functions nested deeper are an error: the planner would go on. */
+/*
+ * Functions nested deeper are an error, since the planner would inline them.
+ */
 #define INLINE_DEPTH 100
 
 static bool
@@ -62,9 +63,9 @@ is_user_function(RangeTblEntry *entry)
 }
 
 /*
- * Do for functions in FROM that reach private rows what the planner would do
- * later, when it is too late to split: put the function's query in its place.
- * Returns those that were put into the level itself.
+ * Inline functions in FROM that reach private rows, as the planner would do
+ * later, when it is too late to split.  Returns those inlined into the level
+ * itself.
  */
 static List *
 inline_functions(Query *query, List **inval_items, int depth)
@@ -78,7 +79,7 @@ inline_functions(Query *query, List **inval_items, int depth)
 		RangeTblEntry *entry = lfirst(lc);
 		Query	   *body;
 
-		/* At depth 0 the walk comes to the subquery later. */
+		/* At depth 0 the walk visits the subquery later. */
 		if (entry->rtekind == RTE_SUBQUERY && depth > 0)
 			(void) inline_functions(entry->subquery, inval_items, depth + 1);
 		if (!is_user_function(entry))
@@ -111,8 +112,8 @@ inline_functions(Query *query, List **inval_items, int depth)
 
 /*
  * dp_block_inline_functions
- *	  Put the queries of functions in FROM of a level that reach private rows
- *	  in their places, and return these.
+ *	  Replace functions in FROM of a level that reach private rows by their
+ *	  queries, and return these.
  */
 List *
 dp_block_inline_functions(Query *query, List **inval_items)

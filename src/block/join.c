@@ -1,19 +1,19 @@
 /*
  * join.c
- *	  Joins that keep rows apart by units.
+ *	  Joins whose rows each belong to one unit.
  *
- * Private rows may be joined with public ones as one likes: a row has the unit
- * of the private row that it is made from.  Private with private: the units of
- * both are equal, by a condition that holds for every row of the result, so
- * that a row is made from rows of one unit.  Of an outer join the side that it
- * may leave out has its rows only where its condition holds, so there the
- * condition of the join itself must say so; and the other side must be the
- * private one, else the rows that are left over would be of nobody, and would
- * tell whom nobody has.  So it is with the right side of a join that only asks
- * whether it has rows (semi_join.c, mark_join.c).  A full join leaves out
- * either side, and has private rows on both (full_join.c).
+ * Private rows may be joined with public ones in any way: a row has the unit
+ * of the private row that it is made from.  If private is joined with private,
+ * a condition that holds for every row of the result must equate the units, so
+ * that a row is made from rows of one unit.  An outer join has rows of its
+ * nullable side only if its condition holds, so that condition itself must
+ * equate the units; and the other side must be the private one, or rows
+ * without a partner would belong to no unit, and would show which values no
+ * unit has.  The same holds for the right side of a semijoin or antijoin
+ * (semi_join.c, mark_join.c).  A full join may leave out either side, and has
+ * private rows on both (full_join.c).
  *
- * What names units, and when two of them are equal: unit_name.c.
+ * unit_name.c: what names units, and when two names are equal.
  */
 #include "postgres.h"
 
@@ -21,10 +21,10 @@
 
 #include "read_rows.h"
 
-/* Items of FROM whose units are equal in every row: numbers of entries. */
+/* Items of FROM whose units are equal in every row, by range table index. */
 typedef struct join_side
 {
-	List	   *classes;		/* of Relids; of private items only */
+	List	   *classes;		/* of Relids; private items only */
 } join_side;
 
 typedef struct join_walk
@@ -36,7 +36,7 @@ typedef struct join_walk
 
 /* ---- conditions ---- */
 
-/* Does a condition, beside others, say that the units of items are equal? */
+/* Does a condition, together with others, equate the units of items? */
 static bool
 equates_units(const Node *condition, const List *conditions,
 			  const join_walk *walk, Relids *a, Relids *b)
@@ -45,7 +45,7 @@ equates_units(const Node *condition, const List *conditions,
 								  walk->rowset, a, b);
 }
 
-/* The class that has all of the items, or NULL. */
+/* The class that contains all of the items, or NULL. */
 static ListCell *
 class_of(List *classes, Relids items)
 {
@@ -57,7 +57,7 @@ class_of(List *classes, Relids items)
 	return NULL;
 }
 
-/* Items of both classes are of one unit from here on. */
+/* Merge two classes, whose items are of one unit from here on. */
 static List *
 unite(List *classes, Relids a, Relids b)
 {
@@ -91,10 +91,11 @@ static dp_refusal *
 refuse_left_over(void)
 {
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-							"Rows without a partner would be of no privacy "
-							"unit, and would show which values no unit has.",
+							"Rows without a partner would belong to no "
+							"privacy unit, and would show which values no "
+							"unit has.",
 							"Use an inner join; public groups without rows "
-							"are answered anyway.",
+							"are returned anyway.",
 							"an outer join that keeps rows without private "
 							"ones is not supported below a private aggregate");
 }
@@ -107,7 +108,7 @@ refuse_mixture(void)
 							"two privacy units.",
 							"Join them on the columns that name their units, "
 							"or on all columns of a key that leads to them; "
-							"of an outer join, in its own condition.",
+							"for an outer join, in its own condition.",
 							"private relations are joined other than on "
 							"their privacy units");
 }
@@ -119,13 +120,13 @@ refuse_subquery(void)
 							"Whether a row counts would depend on the rows of "
 							"other privacy units.",
 							"Compare the columns that name their units with "
-							"=: of EXISTS in its own WHERE; of IN they may be "
-							"what it compares.",
+							"=: for EXISTS in its own WHERE; for IN they may "
+							"be the compared columns.",
 							"a subquery over private rows is not compared on "
 							"privacy units");
 }
 
-/* An outer join: the items of `left_out` only where its condition holds. */
+/* An outer join: items of `left_out` have rows only if its condition holds. */
 static void
 join_outer(join_side *kept, join_side *left_out, Node *condition,
 		   join_walk *walk, dp_refusal *(*refuse_others) (void))
@@ -162,8 +163,8 @@ join_outer(join_side *kept, join_side *left_out, Node *condition,
 }
 
 /*
- * NOT IN asks for what is not false.  An equality of units that are there is
- * true then.
+ * NOT IN keeps rows for which the comparison is false.  An equality of units
+ * that are there is never NULL.
  */
 static Node *
 settle_units(Node *condition, const join_walk *walk)
@@ -190,8 +191,8 @@ settle_units(Node *condition, const join_walk *walk)
 }
 
 /*
- * A join that only asks whether `asked` has rows.  Where it has private ones,
- * so has what is kept, or the rows would be of nobody.
+ * A semijoin or antijoin with `asked`.  If that has private rows, the kept
+ * side must have some, or the result would belong to no unit.
  */
 static void
 join_asked(join_side *kept, join_side *asked, JoinExpr *join,
@@ -204,7 +205,7 @@ join_asked(join_side *kept, join_side *asked, JoinExpr *join,
 	join_outer(kept, asked, join->quals, walk, refuse_subquery);
 }
 
-/* Was it made of a subquery, whose groups it asks for (mark_join.c)? */
+/* Was it made from a subquery, whose groups are joined (mark_join.c)? */
 static bool
 is_mark(const JoinExpr *join, const Query *query)
 {
@@ -214,7 +215,7 @@ is_mark(const JoinExpr *join, const Query *query)
 		!rt_fetch(right->rtindex, query->rtable)->inFromCl;
 }
 
-/* Does a condition say that the units of both sides are equal? */
+/* Does a condition equate the units of both sides? */
 static bool
 equates_sides(Node *condition, const join_side *left, const join_side *right,
 			  const join_walk *walk)
@@ -232,7 +233,7 @@ equates_sides(Node *condition, const join_side *left, const join_side *right,
 	return false;
 }
 
-/* A full join: each side has rows of one unit, and both together have. */
+/* A full join: each side has rows of one unit, and so has the result. */
 static join_side
 join_full(const join_side *left, const join_side *right, JoinExpr *join,
 		  join_walk *walk)
@@ -305,7 +306,7 @@ refuse_arms(void)
 {
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1, NULL,
 							"Select the column that names the privacy unit as "
-							"it is, of one type, at the same place in all "
+							"it is, of one type, at the same position in all "
 							"parts.",
 							"UNION, INTERSECT or EXCEPT does not pass on the "
 							"privacy unit of its rows");
@@ -343,7 +344,8 @@ check_level(Query *query, const dp_rowset *rowset)
 
 /*
  * dp_block_check_join
- *	  Is every row of a verified block made from rows of one unit?
+ *	  Refuses a verified block unless each of its rows is made from rows of one
+ *	  unit.
  */
 dp_refusal *
 dp_block_check_join(Query *query, const dp_rowset *rowset)

@@ -1,18 +1,18 @@
 /*
  * join_keys.c
- *	  By which of its columns a public item is joined.
+ *	  The columns by which a public item is joined.
  *
- * How many rows a private row makes must have a bound before it is read.  Take
- * the public items one after the other, after the private ones: of an item as
- * many rows at most match what is chosen so far as have the same values in
- * those columns that some condition says are equal to something known by then.
- * Counted they are when the rows are there (run/joined_rows.c).
+ * The number of rows that one private row makes must be bounded before it is
+ * read.  Take the public items one after another, after the private ones: at
+ * most as many rows of an item match the choice so far as agree in the columns
+ * that some condition equates with something known by then.  They are counted
+ * when the rows have been read (run/joined_rows.c).
  *
  * A condition that every row fulfils counts for all items, one of an outer
- * join for those that this may leave out, and of a join that only asks whether
- * there are rows for those that are asked.  That of a full join counts for
- * none, and none counts for what is below a level that groups rows, since it
- * is asked of groups, or that has windows, which see rows before it is asked.
+ * join for the items of its nullable side, and one of a semijoin or antijoin
+ * for the items of its right side.  One of a full join counts for none, and no
+ * condition counts for items below a level that groups rows, since it applies
+ * to groups, or that has windows, which see rows before it applies.
  */
 #include "postgres.h"
 
@@ -28,8 +28,9 @@
 /* A condition "column = .." on a leaf. */
 typedef struct join_fact
 {
-	Var		   *column;			/* of what type and collation it is compared */
-	Relids		known;			/* leaves that the other side needs */
+	Var		   *column;			/* with the type and collation of the
+								 * comparison */
+	Relids		known;			/* leaves that the other side uses */
 } join_fact;
 
 static List *level_conditions(Query *query, List *conditions);
@@ -37,9 +38,9 @@ static List *level_conditions(Query *query, List *conditions);
 /* ---- conditions ---- */
 
 /*
- * Has every value of the operand's type a hash that equal ones share?  Not
- * ranges and what else contains values of a type: how these are compared is a
- * user's to say.
+ * Do all values of the operand's type have hashes that are equal for equal
+ * values?  Not for ranges and other types that contain values of a user's
+ * type, whose equality the user defines.
  */
 static bool
 can_hash(Oid operator, Oid type)
@@ -56,7 +57,10 @@ can_hash(Oid operator, Oid type)
 		op_in_opfamily(operator, cache->hash_opf);
 }
 
-/* One side of an equality is a column of a leaf for which it counts. */
+/*
+ * Add the fact if one side of an equality is a column of a leaf for which it
+ * counts.
+ */
 static void
 add_fact(const OpExpr *equality, Node *side, Node *other, Relids usable,
 		 List **facts)
@@ -121,7 +125,10 @@ add_conditions(List *conditions, Query *query, Node *quals, Relids usable)
 	return conditions;
 }
 
-/* The leaves of an item, and of the levels below; or without groups' ones. */
+/*
+ * Add the leaves of an item and of the levels below it, with or without those
+ * below groups.
+ */
 static Relids
 add_leaves(Relids leaves, const Query *query, const Node *item, bool groups)
 {
@@ -145,7 +152,7 @@ add_leaves(Relids leaves, const Query *query, const Node *item, bool groups)
 	return leaves;
 }
 
-/* No leaf has this number: a set that is not NULL, and may have no leaf. */
+/* Stands for no leaf: makes a set that is not NULL but has no leaf. */
 #define NO_LEAF 0
 
 static bool
@@ -165,14 +172,16 @@ reads_groups(const Query *level)
 	return false;
 }
 
-/* For which leaves conditions of a level count, of those below an item. */
+/*
+ * The leaves for which conditions of a level count, among those below an item.
+ */
 static Relids
 usable_leaves(const Query *query, const Node *item)
 {
 	return add_leaves(bms_make_singleton(NO_LEAF), query, item, false);
 }
 
-/* The same of conditions that every row of the level fulfils; NULL: all. */
+/* The same for conditions that every row of the level fulfils; NULL: all. */
 static Relids
 level_leaves(const Query *query)
 {
@@ -231,7 +240,7 @@ level_conditions(Query *query, List *conditions)
 
 /*
  * dp_block_join_conditions
- *	  What the rows of a verified query fulfil, at all its levels.
+ *	  The conditions that rows of a verified query fulfil, at all its levels.
  */
 List *
 dp_block_join_conditions(Query *query)
@@ -241,7 +250,7 @@ dp_block_join_conditions(Query *query)
 
 /* ---- one item after the other ---- */
 
-/* The columns of a leaf that are equal to something known. */
+/* The columns of a leaf that are equated with something known. */
 static List *
 known_columns(int leaf, Relids known, const List *facts)
 {
@@ -259,9 +268,9 @@ known_columns(int leaf, Relids known, const List *facts)
 }
 
 /*
- * The leaves of the other side of the outer join that may leave out a leaf,
- * which is all of its own side and at a level that always has rows; NULL for
- * others.
+ * The leaves of the preserved side of an outer join that may leave out a leaf,
+ * if the leaf is its whole nullable side, at a level that always has rows;
+ * else NULL.
  */
 static Relids
 other_side(const Query *query, const Node *item, int leaf)
@@ -289,7 +298,7 @@ other_side(const Query *query, const Node *item, int leaf)
 		other_side(query, left_out, leaf);
 }
 
-/* The same at a level, and those below it that always have rows. */
+/* The same for a level, and those below it that always have rows. */
 static Relids
 level_other_side(const Query *query, int leaf)
 {
@@ -311,8 +320,8 @@ level_other_side(const Query *query, int leaf)
 }
 
 /*
- * May there be a choice of rows with which the source has some, and one with
- * which it has none, that are the same as far as they are known?
+ * May some choice of rows leave the source with a row, and another one
+ * without, although both agree in what is known?
  */
 static bool
 may_be_absent(const Query *query, const dp_joined *source, Relids known)
@@ -325,7 +334,7 @@ may_be_absent(const Query *query, const dp_joined *source, Relids known)
 	return other == NULL || !bms_is_subset(other, known);
 }
 
-/* Is a leaf by itself the right side of a join that only asks of it? */
+/* Is a leaf alone the right side of a semijoin or antijoin? */
 static bool
 is_asked(const Query *query, const Node *item, int leaf)
 {
@@ -373,7 +382,7 @@ relation_of(const Node *column, const dp_rowset *rowset)
 	return dp_block_leaf(rowset, ((const Var *) column)->varno)->relation;
 }
 
-/* The first step to the unit of the rows that a column is of; or NULL. */
+/* The first step to the unit of a column's row, or NULL. */
 static const dp_unit_step *
 first_step(const Node *column, const dp_rowset *rowset)
 {
@@ -384,8 +393,8 @@ first_step(const Node *column, const dp_rowset *rowset)
 }
 
 /*
- * Is a column the n-th of the first step to its rows' unit, and the other that
- * of the key?
+ * Is one column the n-th of the first step to its row's unit, and the other
+ * the matching column of the key?
  */
 static bool
 leads_to(const Node *from, const Node *to, int n, const dp_rowset *rowset)
@@ -404,8 +413,8 @@ leads_to(const Node *from, const Node *to, int n, const dp_rowset *rowset)
 }
 
 /*
- * By the n-th column of its first step, which row does a condition say refers
- * to the leaf's?  That column, or NULL.
+ * The column that a condition equates with the n-th key column of the leaf, as
+ * the first step of its row's unit; or NULL.
  */
 static const Var *
 referring_column(int leaf, const dp_join_condition *condition, int n,
@@ -429,7 +438,7 @@ referring_column(int leaf, const dp_join_condition *condition, int n,
 		(int) ((const Var *) to)->varno == leaf ? (const Var *) from : NULL;
 }
 
-/* Do conditions say so by all columns, of which the first is at hand? */
+/* Do conditions equate all columns of the key, given that for the first? */
 static bool
 refers_by_all(int leaf, const Var *first, const List *conditions,
 			  const dp_rowset *rowset)
@@ -456,8 +465,8 @@ refers_by_all(int leaf, const Var *first, const List *conditions,
 }
 
 /*
- * The leaf whose row has the key of this one's, so that there is one of them
- * at most, or none where an outer join leaves it out: joined along its path.
+ * The leaf whose row refers to this leaf's row by its key, so that there is at
+ * most one, or none if an outer join leaves it out.
  */
 static int
 find_referring(int leaf, const List *conditions, const dp_rowset *rowset)
@@ -477,10 +486,11 @@ find_referring(int leaf, const List *conditions, const dp_rowset *rowset)
 
 /*
  * dp_block_find_join_keys
- *	  Note with each public source by which columns it is joined, and whether
- *	  having no row is one choice more; with each private one whether another's
- *	  row says which of its rows is meant; and with all of them whether an
- *	  outer join may leave them out, and whether rows are only asked of them.
+ *	  Record for each public source the columns by which it is joined, and
+ *	  whether having no row is an additional choice; for each private one,
+ *	  whether another source's row determines its row; and for all, whether an
+ *	  outer join may leave them out, and whether they are only in semijoins and
+ *	  antijoins.
  */
 void
 dp_block_find_join_keys(const Query *query, const List *conditions,

@@ -21,7 +21,7 @@
 
 #include "split.h"
 
-/* The column an expression is, seen through relabelling; NULL otherwise. */
+/* The column that an expression is, ignoring relabelling; else NULL. */
 static Var *
 plain_column(Node *node)
 {
@@ -32,7 +32,7 @@ plain_column(Node *node)
 
 /*
  * The column under a cast from date to timestamp or timestamptz, which
- * date_trunc and extract put on dates; the column itself otherwise.
+ * date_trunc and extract add to dates; otherwise the column itself.
  */
 static Var *
 column_under_date_cast(Node *node)
@@ -65,8 +65,8 @@ constant_field(Node *node)
 }
 
 /*
- * Has the column a group of its NULLs?  Not when it is never NULL, or where
- * the owner declared that NULL is no key.
+ * Does the column have a group for NULL?  Not if it is never NULL, or if the
+ * owner declared that NULL is no key.
  */
 static bool
 has_null_group(Oid relid, AttrNumber attnum, const dp_attribute *declared)
@@ -75,7 +75,7 @@ has_null_group(Oid relid, AttrNumber attnum, const dp_attribute *declared)
 		!dp_block_proved_not_null(relid, attnum, NULL);
 }
 
-/* One of PostgreSQL's own, which compare whatever is not NULL. */
+/* Is it a built-in comparison, which accepts all values that are not NULL? */
 static bool
 is_comparison(Oid operator)
 {
@@ -90,7 +90,7 @@ is_comparison(Oid operator)
 	return OidIsValid(left) && dp_places_is_ordering(operator, left);
 }
 
-/* Of a number to another type of numbers, with which it is compared. */
+/* Is it a cast from a numeric type to another, for a comparison? */
 static bool
 is_number_cast(const FuncExpr *cast)
 {
@@ -102,7 +102,7 @@ is_number_cast(const FuncExpr *cast)
 
 static bool never_null(Node *node, Oid relid);
 
-/* Has the array, a list of IN or ANY, no NULL? */
+/* Is the array of IN or ANY free of NULLs? */
 static bool
 no_element_null(Node *node, Oid relid)
 {
@@ -223,17 +223,17 @@ refuse_key(Node *expression, const char *what, const char *hint)
 							undeclared_detail, hint, "%s", what);
 }
 
-/* A column of public rows, of which nothing is declared. */
+/* Refuse a column of public rows, for which nothing is declared. */
 static dp_refusal *
 refuse_joined(Node *expression)
 {
 	return refuse_key(expression, "values of this group key are not named",
-					  "It is a column of what is joined: name its values in "
-					  "WHERE, as in key IN (1, 2), or group by the column of "
-					  "the protected relation.");
+					  "It is a column of a joined public relation: name its "
+					  "values in WHERE, as in key IN (1, 2), or group by the "
+					  "column of the protected relation.");
 }
 
-/* date_trunc(field, column) and extract(field from column). */
+/* Classify date_trunc(field, column) and extract(field from column). */
 static dp_refusal *
 classify_function(FuncExpr *call, Node *original, Oid relid, dp_key *key)
 {
@@ -311,8 +311,8 @@ classify_column(Var *column, Node *original, Oid relid, dp_key *key)
 
 /*
  * dp_block_column_of_extreme
- *	  The column of whose values a group has the least or the greatest, which
- *	  is one of them, or NULL; NULL for other expressions.
+ *	  The column of which the expression is the minimum or maximum in a group,
+ *	  hence one of its values or NULL; NULL for other expressions.
  */
 Var *
 dp_block_column_of_extreme(Node *node)
@@ -330,10 +330,10 @@ dp_block_column_of_extreme(Node *node)
  * dp_block_classify_key
  *	  Decide where the public values of a grouping expression come from.
  *
- * `expression` is what the outer query shows, `base` the same expression over
- * the columns of the relation `relid`, which is InvalidOid where they are of
- * public rows or of several relations.  Returns a
- * refusal, or NULL with *key, an empty node, filled.
+ * `expression` is what the outer query shows, `base` the same over the columns
+ * of the relation `relid`, which is InvalidOid if they belong to public rows
+ * or several relations.  Returns a refusal, or NULL with *key, an empty node,
+ * filled.
  */
 dp_refusal *
 dp_block_classify_key(Node *expression, Node *base, Oid relid, dp_key *key)

@@ -1,15 +1,15 @@
 /*
  * key_condition.c
- *	  What WHERE says of a group key, at every level of a block.
+ *	  Conditions on a group key in WHERE, at every level of a block.
  *
- * A condition that all rows of the block fulfil and that speaks of one group
- * key alone, or of the one column that the key is computed from, is kept with
- * the key; when the query runs, it decides which public groups there are
+ * A condition that all rows of the block fulfil and that uses only one group
+ * key, or only the one column from which the key is computed, is kept with the
+ * key; when the query runs, it decides which public groups there are
  * (places/decide_key.c).
  *
- * A public value stands for all values that equal it.  Of most types equal
- * values are the same; numeric 1.0 and 1.00 are not, so of such types only
- * comparisons by the type's own order are taken, which cannot tell them apart.
+ * A public value stands for all values that equal it.  In most types equal
+ * values are identical; numeric 1.0 and 1.00 are not, so for such types only
+ * comparisons by the type's own order are used, which cannot distinguish them.
  */
 #include "postgres.h"
 
@@ -39,8 +39,8 @@ add_condition(List *conjuncts, Query *query, Node *condition)
 static List *add_item(List *conjuncts, Query *query, Node *item);
 
 /*
- * What a join fulfils whose lists name groups (named_groups.c): no row of a
- * list is left out, whatever it says of them alone, or of nothing.
+ * Add what a join fulfils whose lists name groups (named_groups.c): all rows
+ * of a list stay, whatever the condition says about them alone.
  */
 static List *
 add_naming(List *conjuncts, Query *query, JoinExpr *join, Node *lists)
@@ -58,7 +58,10 @@ add_naming(List *conjuncts, Query *query, JoinExpr *join, Node *lists)
 	return add_item(conjuncts, query, lists);
 }
 
-/* What an item of FROM fulfils; an outer join says nothing of what it adds. */
+/*
+ * Add what an item of FROM fulfils; an outer join adds nothing about its
+ * nullable side.
+ */
 static List *
 add_item(List *conjuncts, Query *query, Node *item)
 {
@@ -87,8 +90,8 @@ add_item(List *conjuncts, Query *query, Node *item)
 
 /*
  * dp_block_key_conjuncts
- *	  The conditions of all levels of a verified query that every row fulfils,
- *	  over the columns of leaves (dp_block_rowset_base).
+ *	  The conditions, of all levels of a verified query, that every row
+ *	  fulfils, over the columns of leaves (dp_block_rowset_base).
  */
 List *
 dp_block_key_conjuncts(Query *query)
@@ -108,7 +111,7 @@ typedef struct key_context
 	Node	   *key;			/* over the columns of the relation */
 	Index		leaf;			/* of the one column in it */
 	AttrNumber	attnum;			/* its number, or 0 */
-	bool		foreign;		/* something else was met */
+	bool		foreign;		/* something else was found */
 } key_context;
 
 static Var *
@@ -118,7 +121,7 @@ make_input(int which, Node *like)
 				   exprCollation(like), 0);
 }
 
-/* Put the key's value, or its column's, in place of what is equal to it. */
+/* Replace what equals the key, or its column, by the key's value. */
 static Node *
 input_mutator(Node *node, void *context)
 {
@@ -136,20 +139,20 @@ input_mutator(Node *node, void *context)
 	}
 	if (!IsA(node, Const) && equal(node, c->key))
 		return (Node *) make_input(DP_KEY_VALUE, node);
-	/* what is computed of groups speaks of many rows */
+	/* what is computed from groups depends on many rows */
 	if (IsA(node, Aggref))
 	{
 		c->foreign = true;
 		return node;
 	}
-	/* a subquery's result is not known before its charge */
+	/* a subquery's result is unknown before its charge */
 	if (IsA(node, Param) && (((Param *) node)->paramkind != PARAM_EXTERN ||
 							 ((Param *) node)->paramid <= 0))
 		c->foreign = true;
 	return expression_tree_mutator(node, input_mutator, context);
 }
 
-/* The one column that an expression mentions, and its leaf; or 0. */
+/* The one column in an expression, and its leaf; or 0. */
 static AttrNumber
 only_column(Node *expression, Index *leaf)
 {
@@ -181,7 +184,10 @@ is_input(const Node *node)
 
 static bool tells_twins_walker(Node *node, void *context);
 
-/* Of a comparison's operands those that are no inputs themselves. */
+/*
+ * Could a comparison's operands, other than the inputs themselves, distinguish
+ * twins: equal values that are not identical?
+ */
 static bool
 operands_tell_twins(List *args, Oid operator)
 {
@@ -199,7 +205,7 @@ operands_tell_twins(List *args, Oid operator)
 	return false;
 }
 
-/* True where an input with twins is met other than in a comparison. */
+/* True if an input with twins is used other than in a comparison. */
 static bool
 tells_twins_walker(Node *node, void *context)
 {
@@ -236,11 +242,12 @@ dp_block_key_tells_twins(Node *expression)
 
 /*
  * dp_block_find_key_conditions
- *	  Give the key its conditions out of those of the block, and its image;
- *	  `base` is the key over the columns of the relation.
+ *	  Give the key those of the block's conditions that are about it, and its
+ *	  image; `base` is the key over the columns of the relation.
  *
- * `refusal` is what the key's kind gave; conditions that name its values make
- * them public, whatever is declared.  Returns what is left of it.
+ * `refusal` is that of classifying the key; conditions that name its values
+ * make them public, whatever is declared.  Returns the refusal that remains,
+ * or NULL.
  */
 dp_refusal *
 dp_block_find_key_conditions(const List *conjuncts, Node *base, dp_key *key,
@@ -261,7 +268,7 @@ dp_block_find_key_conditions(const List *conjuncts, Node *base, dp_key *key,
 		key->image = input_mutator(base, &image);
 		if (image.foreign)
 			key->image = NULL;
-		/* then the key of a row may be another than that of its value */
+		/* then the key of a row may differ from that of its value */
 		if (key->image != NULL && dp_block_key_tells_twins(key->image))
 			c.key = NULL;
 	}
@@ -275,7 +282,7 @@ dp_block_find_key_conditions(const List *conjuncts, Node *base, dp_key *key,
 			!dp_block_key_tells_twins(condition))
 			key->conditions = lappend(key->conditions, condition);
 	}
-	/* "b = true" becomes b when it is settled, and names nothing any more */
+	/* settling turns "b = true" into b, which names no value */
 	if (key->constant != NULL || getBaseType(key->type) == BOOLOID ||
 		key->kind == DP_KEY_ENUM || !dp_places_key_is_named(key))
 		return refusal;

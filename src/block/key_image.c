@@ -1,15 +1,15 @@
 /*
  * key_image.c
- *	  Keys that are computed from a column whose values are public, and keys
- *	  that are constants whatever they look at.
+ *	  Keys computed from a column whose values are public, and keys that can
+ *	  only be constants.
  *
  *	- CASE with constant results, COALESCE of those: the constants are the
  *	  public values, whatever the conditions test.
  *	- An allowed expression over one column with public values: these are
- *	  taken through the expression before the charge, and rows are looked up
- *	  by the column, so that what equals a public value has its group; the
+ *	  evaluated before the charge, and rows are looked up
+ *	  by the column, so that what equals a public value is in its group; the
  *	  inner query then computes the column and not the key.
- *	- An allowed expression over one bounded timestamp, seen through fields of
+ *	- An allowed expression over one bounded timestamp, through fields of
  *	  time only: its values are those of all cells of time between the bounds
  *	  (places/time_cells.c), and rows are looked up by the key.
  */
@@ -84,9 +84,9 @@ find_column_walker(Node *node, void *context)
 }
 
 /*
- * The column among the subquery's targets; NULL where rows are grouped, and
- * not by it: the rows of a group have many values, of which their order,
- * which others' rows decide, would choose one.
+ * Add the column to the subquery's targets; NULL if the subquery groups by
+ * something else: a group's rows have several values, and their order, which
+ * depends on other rows, would choose one.
  */
 static Var *
 add_target(RangeTblEntry *entry, Index index, Var *column)
@@ -115,9 +115,9 @@ add_target(RangeTblEntry *entry, Index index, Var *column)
 }
 
 /*
- * A column of a leaf (leaf.c) at a level of the verified query; the levels
- * below hand it up.  NULL: the leaf is not below this level, or below one that
- * groups by something else, or one of UNION ALL.
+ * A column of a leaf (leaf.c) at a level of the verified query, passed up
+ * through the levels below.  NULL: the leaf is not below this level, or below
+ * one that groups by something else or does UNION ALL.
  */
 static Var *
 reach_column(Query *query, const Var *column)
@@ -165,7 +165,9 @@ classify_time(const Var *column, Oid relid, dp_key *key)
 	return dp_places_key_has_cells(key);
 }
 
-/* What is known of the one column of a key that is looked up by itself. */
+/*
+ * Record what is known about the one column of a key that is looked up by it.
+ */
 static void
 note_column(Node *base, dp_key *key)
 {
@@ -174,19 +176,19 @@ note_column(Node *base, dp_key *key)
 	if (key->image == NULL || !find_column_walker(base, &found))
 		return;
 	key->base = dp_make_node(dp_key);
-	/* tells whether it can be NULL, also when it makes no key */
+	/* finds out whether it can be NULL, even if it is no key */
 	(void) dp_block_classify_key((Node *) found, (Node *) found, key->relid,
 								 key->base);
-	/* also where NULL is no key of the column, by declaration */
+	/* even if the declaration excludes NULL as a key */
 	key->base->nullable = !dp_block_proved_not_null(key->relid,
 													found->varattno, NULL);
 }
 
 /*
  * dp_block_classify_image
- *	  A key that nothing else made public, or that was refused: `refusal` says
- *	  why.  Returns what is left of the refusal; *column is set where the inner
- *	  query is to compute the column in place of the key.
+ *	  Classify a key that is not public otherwise, or was refused; `refusal`
+ *	  says why.  Returns the refusal that remains; *column is set if the inner
+ *	  query must compute the column instead of the key.
  */
 dp_refusal *
 dp_block_classify_image(Query *query, Node *base, dp_key *key,

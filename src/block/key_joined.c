@@ -1,14 +1,13 @@
 /*
  * key_joined.c
- *	  Group keys over the columns of public rows that are joined.
+ *	  Group keys over the columns of joined public rows.
  *
- * Which values there are is as public as the rows: the distinct values of the
- * key over those public rows that fulfil the conditions on them alone.  They
- * are read by a query of the asker's own when the release begins, and stand
- * among the key's conditions from then on, as if the query had named them
- * (run/key_domains.c).
+ * Their values are as public as the rows: the distinct values of the key over
+ * those public rows that fulfil the conditions on them alone.  A query of the
+ * asking role reads them when the release begins; from then on they are part
+ * of the key's conditions, as if the query had named them (run/key_domains.c).
  *
- * A source that gives other rows each time has no such values.
+ * A source whose rows may differ at each reading has no such values.
  */
 #include "postgres.h"
 
@@ -22,7 +21,9 @@
 
 #include "split.h"
 
-/* The public source that an expression over base columns is made of, alone. */
+/*
+ * The only public source that an expression over base columns uses, or NULL.
+ */
 static dp_joined *
 only_source(const dp_block *block, Node *base)
 {
@@ -42,8 +43,8 @@ only_source(const dp_block *block, Node *base)
 }
 
 /*
- * Results of subqueries are not known yet, nor is whether a row is there, nor
- * what is computed of groups.
+ * Not known in advance: results of subqueries, whether an outer join has a
+ * row, and what is computed from groups.
  */
 static bool
 is_unknown_walker(Node *node, void *context)
@@ -60,7 +61,7 @@ is_unknown_walker(Node *node, void *context)
 	return expression_tree_walker(node, is_unknown_walker, context);
 }
 
-/* dp_block_is_known: does an expression follow from rows that are there? */
+/* dp_block_is_known: does an expression depend only on values of rows? */
 bool
 dp_block_is_known(Node *expression)
 {
@@ -68,14 +69,14 @@ dp_block_is_known(Node *expression)
 		!contain_volatile_functions(expression);
 }
 
-/* A function that is not PostgreSQL's own. */
+/* Is the function not built in? */
 static bool
 is_users(Oid function, void *context)
 {
 	return function >= FirstNormalObjectId;
 }
 
-/* Could the query give other rows when it is run again? */
+/* Could the query return other rows when it is run again? */
 static bool
 may_vary_walker(Node *node, void *context)
 {
@@ -85,7 +86,7 @@ may_vary_walker(Node *node, void *context)
 		return false;
 	if (IsA(node, RangeTblEntry))
 		return ((RangeTblEntry *) node)->tablesample != NULL;
-	/* its CHECK may call what it likes */
+	/* its CHECK may call anything */
 	if (IsA(node, CoerceToDomain) &&
 		((CoerceToDomain *) node)->resulttype >= FirstNormalObjectId)
 		return true;
@@ -104,9 +105,8 @@ may_vary_walker(Node *node, void *context)
  * dp_block_is_repeatable
  *	  May the public rows of a source be read several times?
  *
- * Values of keys and rows are read by queries of their own, and the former at
- * EXPLAIN too; so nothing of users is called there, whatever it says of
- * itself.
+ * Key values and rows are read by separate queries, key values in EXPLAIN,
+ * too; so no users' functions may be called, whatever their volatility.
  */
 bool
 dp_block_is_repeatable(const dp_joined *source)
@@ -125,7 +125,7 @@ over_source(Node *base, const dp_joined *source)
 	return copy;
 }
 
-/* What the rows of a source fulfil by themselves. */
+/* The conditions on a source alone. */
 static Node *
 own_conditions(const dp_joined *source, const List *conditions)
 {
@@ -147,7 +147,7 @@ own_conditions(const dp_joined *source, const List *conditions)
 	return dp_block_and(own);
 }
 
-/* Does a condition only say which private rows a named group has? */
+/* Does a condition only decide which private rows a named group has? */
 static bool
 only_matches(Node *conjunct, const List *conditions)
 {
@@ -163,7 +163,10 @@ only_matches(Node *conjunct, const List *conditions)
 	return false;
 }
 
-/* A column is not NULL where a condition on it that all rows fulfil is not. */
+/*
+ * Add that the key is not NULL if a condition on it that all rows fulfil is
+ * strict.
+ */
 static Node *
 add_not_null(Node *quals, const dp_joined *source, Node *base,
 			 const List *conjuncts, const List *conditions)
@@ -198,8 +201,8 @@ make_values(const dp_joined *source, Node *base, const List *conjuncts,
 }
 
 /*
- * Has the key a group of rows without a partner?  Not where a condition on the
- * source, that all rows fulfil, is NULL for those.
+ * Does the key have a group for rows without a partner?  Not if a condition on
+ * the source that all rows fulfil is NULL for those.
  */
 static bool
 has_absent(const dp_joined *source, const List *conjuncts)
@@ -215,7 +218,7 @@ has_absent(const dp_joined *source, const List *conjuncts)
 	return true;
 }
 
-/* Is the source written out: VALUES, or a function's rows? */
+/* Is the source VALUES, or a function's rows? */
 static bool
 is_list(const dp_joined *source)
 {
@@ -227,10 +230,7 @@ is_list(const dp_joined *source)
 	return entry->rtekind == RTE_VALUES || entry->rtekind == RTE_FUNCTION;
 }
 
-/*
- * A column of public rows that every row says the key is equal to, and the
- * same as, or NULL.
- */
+/* A column of public rows with which every row equates the key, or NULL. */
 static Node *
 find_equal(const dp_block *block, Node *base, const List *conjuncts)
 {
@@ -255,7 +255,10 @@ find_equal(const dp_block *block, Node *base, const List *conjuncts)
 	return NULL;
 }
 
-/* Follows the key from the rows of the source, read as often as need be? */
+/*
+ * Does the key follow from the rows of the source, which can be read
+ * repeatedly?
+ */
 static bool
 follows_from(const dp_joined *source, Node *base)
 {
@@ -266,11 +269,11 @@ follows_from(const dp_joined *source, Node *base)
 
 /*
  * dp_block_classify_joined
- *	  A key over public rows, or one that a list names, or that nothing else
- *	  made public: `refusal` says why.  Returns what is left of the refusal;
- *	  else its values are named, or to be read.
+ *	  Classify a key over public rows, one that a list names, or one that is
+ *	  not public otherwise; `refusal` says why.  Returns the refusal that
+ *	  remains; if NULL, its values are named or will be read.
  *
- * *values becomes the key over the public rows that it follows from, or NULL.
+ * *values: the key over the public rows that it follows from, or NULL.
  * `conjuncts`: what every row fulfils, over base columns; `conditions`: of
  * dp_join_condition *, also what holds for rows of some leaves.
  */
@@ -289,7 +292,7 @@ dp_block_classify_joined(const dp_block *block, Node *base,
 		base = find_equal(block, base, conjuncts);
 		source = base == NULL ? NULL : only_source(block, base);
 		if (source != NULL && refusal == NULL && !is_list(source))
-			return NULL;		/* declared values are fewer */
+			return NULL;		/* there are fewer declared values */
 	}
 	if (!follows_from(source, base) || !dp_places_key_can_be_named(key) ||
 		!OidIsValid(get_array_type(getBaseType(key->type))))

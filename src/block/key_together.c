@@ -1,15 +1,14 @@
 /*
  * key_together.c
- *	  Which combinations of values of several group keys there are.
+ *	  Which combinations of values of several group keys occur.
  *
- * The values of each key are public, and so are all their combinations; but
- * a combination that no row can have, whatever the rows are, is no group: one
- * that a condition of WHERE over several keys excludes, and one that does not
- * occur among the public rows that the keys follow from, joined as every row
- * of the block is.  Both follow from public facts (T100).  The former are left
- * out when the release is read (run/key_conditions.c), as only then is it
- * known which value stands for undeclared ones; the latter by a condition of
- * the outer query.
+ * The values of each key are public, and so are all their combinations; but a
+ * combination that no row can have is no group: one that a condition over
+ * several keys in WHERE excludes, and one that does not occur among the public
+ * rows from which the keys follow, joined as every row of the block is.  Both
+ * follow from public facts (T100).  The former are left out when the release
+ * is read (run/key_conditions.c), since only then the value is known that
+ * stands for undeclared ones; the latter by a condition of the outer query.
  */
 #include "postgres.h"
 
@@ -36,11 +35,11 @@ key_column(int column, Node *like)
 typedef struct keys_context
 {
 	List	   *bases;			/* of Node *: the keys, over base columns */
-	Bitmapset  *met;			/* columns of those that were met */
-	bool		foreign;		/* something else was met */
+	Bitmapset  *met;			/* columns of those that were found */
+	bool		foreign;		/* something else was found */
 } keys_context;
 
-/* Does a released key stand for the expression in all rows of its group? */
+/* Does a released key equal the expression in all rows of its group? */
 static bool
 is_told_by_key(Node *base, Node *node)
 {
@@ -48,7 +47,7 @@ is_told_by_key(Node *base, Node *node)
 		(IsA(base, Var) || !dp_block_key_tells_twins(base));
 }
 
-/* Put the released key in place of what is equal to it. */
+/* Replace what equals a key by the released key. */
 static Node *
 keys_mutator(Node *node, void *context)
 {
@@ -75,11 +74,11 @@ keys_mutator(Node *node, void *context)
 
 /*
  * dp_block_key_conditions
- *	  What WHERE says of several keys and nothing else: of Node *, over Vars of
- *	  varno 1 whose number is the place of a key, from 1.
+ *	  The conditions in WHERE that use several keys and nothing else: of Node
+ *	  *, over Vars of varno 1 whose varattno is the position of a key, from 1.
  *
- * `bases`: of Node *, the keys over base columns, NULL where a group's value
- * may not equal those of its rows; `conjuncts`: what every row fulfils.
+ * `bases`: of Node *, the keys over base columns, NULL if a group's value may
+ * differ from those of its rows; `conjuncts`: what every row fulfils.
  */
 List *
 dp_block_key_conditions(List *bases, const List *conjuncts)
@@ -108,8 +107,8 @@ typedef struct together
 	const dp_block *block;
 	const List *bases;			/* of Node * or NULL: keys over public rows */
 	const List *conditions;		/* of dp_join_condition * */
-	Relids		keyed;			/* sources that keys are columns of */
-	Relids		joined;			/* those that are joined here */
+	Relids		keyed;			/* sources of the keys' columns */
+	Relids		joined;			/* sources joined here */
 } together;
 
 static const dp_joined *
@@ -123,7 +122,10 @@ source_of(const dp_block *block, int number)
 	return NULL;
 }
 
-/* Is it public, the same each time, and has every row of the block a row? */
+/*
+ * Is the source public and repeatable, and does every row of the block have a
+ * row of it?
+ */
 static bool
 may_join(const together *t, int number)
 {
@@ -134,7 +136,7 @@ may_join(const together *t, int number)
 		(bms_is_member(number, t->keyed) || !source->nullable);
 }
 
-/* Does it hold wherever the sources that are joined have rows? */
+/* Does it hold whenever the joined sources have rows? */
 static bool
 is_usable(const together *t, const dp_join_condition *condition)
 {
@@ -143,7 +145,7 @@ is_usable(const together *t, const dp_join_condition *condition)
 		!condition->matches && dp_block_is_known(condition->base);
 }
 
-/* Add the sources that an equality joins with those that are there. */
+/* Add the sources that an equality joins with those already there. */
 static bool
 add_sources(together *t)
 {
@@ -177,10 +179,10 @@ add_sources(together *t)
 typedef struct columns_context
 {
 	Query	   *query;
-	int		   *index;			/* of each source in it, by number */
+	int		   *index;			/* position of each source in it, by number */
 } columns_context;
 
-/* The column of the joined query; it is made a target of its source's. */
+/* The column in the joined query; added to the targets of its source. */
 static Node *
 columns_mutator(Node *node, void *context)
 {
@@ -238,7 +240,7 @@ add_rows(columns_context *c, const dp_joined *source)
 										   dp_block_make_item(n));
 }
 
-/* Is a key over the sources that are joined?  NULL is over none. */
+/* Does a key use only the joined sources?  NULL does not. */
 static bool
 is_joined(const together *t, Node *base)
 {
@@ -281,7 +283,7 @@ make_rows(const together *t)
 	return c.query;
 }
 
-/* key = what the query gives in a place */
+/* Make key = column of the query, for a key position. */
 static Expr *
 make_equality(Var *key, int place)
 {
@@ -303,8 +305,8 @@ make_equality(Var *key, int place)
 }
 
 /*
- * The keys over the sources that are joined occur together, or one of them is
- * NULL, as where an outer join leaves rows out.
+ * The condition that the keys over the joined sources occur together, or that
+ * one of them is NULL, as it may be under an outer join.
  */
 static Node *
 occur_together(const together *t)
@@ -333,7 +335,7 @@ occur_together(const together *t)
 	return (Node *) makeBoolExpr(OR_EXPR, lappend(choices, link), -1);
 }
 
-/* How many keys are over the sources that are joined? */
+/* How many keys use the joined sources only? */
 static int
 count_keys(const together *t)
 {
@@ -348,11 +350,11 @@ count_keys(const together *t)
 
 /*
  * dp_block_join_keys
- *	  Conditions of the outer query that every combination of keys fulfils
- *	  which occurs among the public rows that they follow from.
+ *	  Conditions of the outer query that all combinations of keys fulfil that
+ *	  occur among the public rows from which they follow.
  *
- * `bases`: of Node *, such keys over base columns, in the places of all keys,
- * the others NULL; `conditions`: of dp_join_condition *.
+ * `bases`: of Node *, such keys over base columns, and NULL for the other
+ * keys; `conditions`: of dp_join_condition *.
  */
 List *
 dp_block_join_keys(const dp_block *block, const List *bases,

@@ -1,14 +1,13 @@
 /*
  * key_undeclared.c
- *	  Keys whose values nobody made public: they are told by threshold.
+ *	  Keys without public values: released by threshold.
  *
- * A value of such a key is told when enough units have it; the decision is
+ * A value of such a key is released if enough units have it; the decision is
  * noisy and is charged with an epsilon and a delta (doc/theory.md T104, T105).
- * Only who sets a delta is asked for one, so without dp_pg.delta such a key is
- * refused as ever.
+ * This happens only if dp_pg.delta is set; otherwise such a key is refused.
  *
- * What is told is a value in one spelling for all that are equal, or the
- * spelling would be a row's: so the key's type must be one of those that
+ * A value is released in one spelling for all that are equal, since the
+ * spelling would otherwise be a row's: so the key's type must be one that
  * places/told_value.c can spell, and its collation deterministic.
  */
 #include "postgres.h"
@@ -22,10 +21,10 @@
 #include "split.h"
 
 static const char *const threshold_hint =
-"Or SET dp_pg.delta, as in '1e-9': keys that enough units have are then told "
-"by threshold, for one more epsilon and the delta.";
+"Or SET dp_pg.delta, as in '1e-9': keys that enough units have are then "
+"released by threshold, for one more epsilon and the delta.";
 
-/* The refusal of a key that could be told, with both ways out. */
+/* Extend the refusal of a key that could be released, with both ways out. */
 static dp_refusal *
 add_hint(dp_refusal *refusal)
 {
@@ -48,22 +47,24 @@ refuse_type(Node *expression, const dp_key *key, const dp_refusal *public)
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
 							exprLocation(expression),
 							"Setting dp_pg.delta is set, but values that are "
-							"equal have no one spelling that could be told.",
+							"equal have no single spelling that could be "
+							"released.",
 							public->hint != NULL ?
 							psprintf("Cast the key to text or to a number, "
 									 "under a deterministic collation.  %s",
 									 public->hint) :
 							"Cast the key to text or to a number, under a "
 							"deterministic collation.",
-							"group key of type %s cannot be told by threshold",
+							"group key of type %s cannot be released by "
+							"threshold",
 							format_type_be(key->type));
 }
 
 /*
  * dp_block_classify_undeclared
- *	  A verified grouping expression; `refusal` says why nothing made it
- *	  public, or NULL.  Returns what is left of it: NULL where its values are
- *	  told by threshold.
+ *	  Classify a verified grouping expression; `refusal` says why it is not
+ *	  public, or NULL.  Returns the refusal that remains; NULL if its values
+ *	  are released by threshold.
  */
 dp_refusal *
 dp_block_classify_undeclared(Node *expression, dp_key *key,
@@ -77,7 +78,7 @@ dp_block_classify_undeclared(Node *expression, dp_key *key,
 		return refuse_type(expression, key, refusal);
 	key->kind = DP_KEY_UNDECLARED;
 	key->attnum = 0;
-	key->nullable = true;		/* its one place among public values */
+	key->nullable = true;		/* its single place among public values */
 	key->constant = NULL;
 	key->conditions = NIL;
 	key->image = NULL;
@@ -86,7 +87,10 @@ dp_block_classify_undeclared(Node *expression, dp_key *key,
 	return NULL;
 }
 
-/* dp_block_refuse_undeclared: an aggregate that cannot stand beside them. */
+/*
+ * dp_block_refuse_undeclared: refuse an aggregate that is not supported with
+ * them.
+ */
 dp_refusal *
 dp_block_refuse_undeclared(const Aggref *aggregate)
 {
@@ -110,7 +114,7 @@ dp_block_has_undeclared(const dp_block *block)
 	return false;
 }
 
-/* dp_block_no_unit: of rows that are units, which need no name. */
+/* dp_block_no_unit: the unit of rows that are units themselves. */
 Expr *
 dp_block_no_unit(void)
 {

@@ -1,14 +1,14 @@
 /*
  * keys_alone.c
- *	  Levels that ask for group keys and nothing else: SELECT DISTINCT, and
- *	  GROUP BY without an aggregate.
+ *	  Levels that ask only for group keys: SELECT DISTINCT, and GROUP BY
+ *	  without an aggregate.
  *
- * Over private rows the answer would tell who is there.  So such a level, for
- * who may not read the rows anyway, is a block without aggregates: it answers
- * the public values of its keys, reads no row and costs nothing.  Where
- * dp_pg.delta is set, keys that are not public are told by threshold, for a
- * charge.  Any other level whose keys are not public is left as it is, and
- * refused for want of rights.
+ * Over private rows the answer would show who is there.  So for a role that
+ * may not read the rows, such a level is a block without aggregates: it
+ * returns the public values of its keys, reads no row and costs nothing.  If
+ * dp_pg.delta is set, keys that are not public are released by threshold, for
+ * a charge.  Any other level whose keys are not public stays unchanged, and is
+ * refused for lack of rights.
  */
 #include "postgres.h"
 
@@ -16,7 +16,7 @@
 
 #include "split.h"
 
-/* By its form alone. */
+/* Judged by the form of the level only. */
 static bool
 may_be_keys_alone(const Query *query)
 {
@@ -40,7 +40,7 @@ lacks_right_walker(Node *node, void *context)
 	return expression_tree_walker(node, lacks_right_walker, context);
 }
 
-/* Split a copy of the level; NULL when it is no block. */
+/* Split a copy of the level; NULL if it is no block. */
 static Query *
 split_copy(const Query *query, List *cte_stack, dp_block **block,
 		   RangeTblEntry **entry)
@@ -59,11 +59,11 @@ split_copy(const Query *query, List *cte_stack, dp_block **block,
 
 /*
  * dp_block_split_keys
- *	  Split a level of keys alone in place, as dp_block_split_one does; false
- *	  when it is none, and then nothing has changed.
+ *	  Split a level of keys alone in place, as dp_block_split_one does; false,
+ *	  and nothing has changed, if it is none.
  *
- * It is tried on copies of all that it could change, the WITH queries in reach
- * among them.
+ * It is tried on copies of all that it could change, including the WITH
+ * queries in reach.
  */
 bool
 dp_block_split_keys(Query *query, List *cte_stack, dp_block **block,

@@ -1,6 +1,6 @@
 /*
  * leaf.c
- *	  The leaves of a verified block: what its rows come from at all levels.
+ *	  The leaves of a verified block: the sources of its rows at all levels.
  */
 #include "postgres.h"
 
@@ -10,9 +10,9 @@
 
 /*
  * dp_block_leaf_number
- *	  Of an entry of a verified block that is no subquery; from 1.  Named rows
- *	  (named_rows.c) have it as their name; where a relation is left in place,
- *	  it is the only protected one.
+ *	  The number, from 1, of an entry of a verified block that is no subquery.
+ *	  It is the name of named rows (named_rows.c); a relation that is not named
+ *	  is the only protected one.
  */
 int
 dp_block_leaf_number(const RangeTblEntry *entry)
@@ -33,8 +33,8 @@ list_items(const Node *item, List *items)
 
 /*
  * dp_block_list_items
- *	  Numbers of the entries that a level's rows are of; of UNION ALL, each of
- *	  one of them.
+ *	  Range table indexes of the entries from which a level's rows are made;
+ *	  with UNION ALL each row is made from one of them.
  */
 List *
 dp_block_list_items(const Query *level)
@@ -47,7 +47,7 @@ dp_block_list_items(const Query *level)
 	return items;
 }
 
-/* dp_block_leaf_of: the leaf that an entry is, or NULL. */
+/* dp_block_leaf_of: the leaf of an entry, or NULL. */
 dp_leaf *
 dp_block_leaf_of(const dp_rowset *rowset, const RangeTblEntry *entry)
 {
@@ -59,7 +59,7 @@ dp_block_leaf_of(const dp_rowset *rowset, const RangeTblEntry *entry)
 	return NULL;
 }
 
-/* dp_block_leaf: the leaf of a number. */
+/* dp_block_leaf: the leaf with a number. */
 dp_leaf *
 dp_block_leaf(const dp_rowset *rowset, int number)
 {
@@ -83,9 +83,9 @@ dp_block_joins_private(const dp_rowset *rowset)
 
 /*
  * dp_block_relation_of
- *	  The relation whose columns an expression over base columns is made of;
- *	  InvalidOid where these are public, or of several relations.  *nullable:
- *	  an outer join may leave some of them out.
+ *	  The relation to which all columns of an expression over base columns
+ *	  belong; InvalidOid if they are public, or belong to several relations.
+ *	  *nullable: an outer join may leave some of them out.
  */
 Oid
 dp_block_relation_of(const dp_rowset *rowset, Node *base, bool *nullable)
@@ -107,8 +107,8 @@ dp_block_relation_of(const dp_rowset *rowset, Node *base, bool *nullable)
 
 /*
  * dp_block_is_private
- *	  Has an entry of a verified level private rows?  A subquery that is no
- *	  leaf reads some.
+ *	  Does an entry of a verified level have private rows?  A subquery that is
+ *	  no leaf does.
  */
 bool
 dp_block_is_private(const RangeTblEntry *entry, const dp_rowset *rowset)

@@ -1,31 +1,31 @@
 /*
  * list_rows.c
- *	  A list in a text of a private row, as rows.
+ *	  Lists in texts of private rows, as rows.
  *
  *	  SELECT genre, dp_count(*)
  *	  FROM members, unnest(string_to_array(genres, ',')) AS genre
  *	  GROUP BY genre
  *
- * A function in FROM that makes rows of a private row becomes a join with
- * public ones, of which there are, for each number of elements c up to
- * LIST_MOST, those with the numbers n from 1 to c:
+ * A function in FROM that makes rows from a private row becomes a join with
+ * public rows (c, n), for every number of elements c up to LIST_MOST and every
+ * n from 1 to c:
  *
  *	  FROM members JOIN (SELECT c, n ..) AS genre
  *	  ON c = number of elements of genres
  *
  * and the element is split_part(genres, ',', n).  So the rows of a unit are
  * bounded, and all that holds for joins holds for them (doc/theory.md T134).
- * Of longer lists the first LIST_MOST elements are rows.
+ * Only the first LIST_MOST elements of a longer list become rows.
  *
- * What a join beside it says of an element it then says of the text, too.  So
- * the text's items are brought to where the list is, if they are outside of
- * the join, or what an inner join says goes further up.
+ * A join condition on an element then refers to the text, too.  So if the
+ * text's items are outside of the join, they are moved into it, or the
+ * condition of an inner join is moved up.
  *
  * Rewritten are unnest(string_to_array(text, separator)) and
  * string_to_table(text, separator) with a constant separator, WITH ORDINALITY
- * too, beside other items or on the right side of a LEFT JOIN.  The text
- * stands in the element and in the condition, so it may hold no subquery,
- * which would be run and charged for each.
+ * too, among other items of FROM or on the right side of a LEFT JOIN.  The
+ * text is copied into the element and the condition, so it must have no
+ * subquery, which would be run and charged for each copy.
  */
 #include "postgres.h"
 
@@ -44,7 +44,7 @@
 
 #define LIST_MOST 100
 
-/* Columns of the public rows, in the places of element and ordinality. */
+/* Columns of the public rows that replace element and ordinality. */
 enum
 {
 	COLUMN_COUNT = 1,
@@ -58,11 +58,11 @@ static const char numbers_text[] =
 typedef struct list_item
 {
 	int			varno;
-	int			level;			/* below the query, of what is rewritten */
+	int			level;			/* depth of the current node below the query */
 	Node	   *text;			/* over columns of the query's other items */
-	Relids		needed;			/* those of the items */
+	Relids		needed;			/* those items */
 	Const	   *separator;
-	Oid			collation;		/* by which the separator is found */
+	Oid			collation;		/* that decides where the separator matches */
 } list_item;
 
 /* ---- finding lists ---- */
@@ -118,8 +118,8 @@ is_list(Node *item, int varno)
 }
 
 /*
- * Is the item there for every row of the others, or left out by a LEFT JOIN
- * of it alone, which is *join then?
+ * Does the item occur for every row of the others?  Or is it alone on the
+ * nullable side of a LEFT JOIN, which is *join then?
  */
 static bool
 find_place(Node *item, int varno, JoinExpr **join)
@@ -147,7 +147,7 @@ relids_of(Node *item)
 	return get_relids_in_jointree(item, true, true);
 }
 
-/* The side of a join that the list is below of. */
+/* The side of a join that contains the list. */
 static Node **
 side_of(JoinExpr *join, int varno)
 {
@@ -155,7 +155,7 @@ side_of(JoinExpr *join, int varno)
 		&join->rarg;
 }
 
-/* Does a LEFT JOIN leave out the list, and nothing else? */
+/* Is the list alone on the nullable side of a LEFT JOIN? */
 static bool
 leaves_out(const JoinExpr *join, int varno)
 {
@@ -163,8 +163,8 @@ leaves_out(const JoinExpr *join, int varno)
 }
 
 /*
- * Would a condition of a join refer to what is not below it?  moved: what will
- * be below it besides.
+ * Would a join's condition refer to items that are not below it? moved: items
+ * that will be moved below it.
  */
 static bool
 reaches_out(JoinExpr *join, int varno, Relids needed, Relids moved)
@@ -175,9 +175,8 @@ reaches_out(JoinExpr *join, int varno, Relids needed, Relids moved)
 }
 
 /*
- * Is the list on the side of a join that names groups by the other one
- * (named_groups.c)?  It was an outer join: of a group without rows one is told
- * all the same.
+ * Do lists on the other side of the join name groups (named_groups.c)?  It was
+ * an outer join: a group without rows is returned as well.
  */
 static bool
 is_named(const JoinExpr *join, const Query *query, int varno)
@@ -187,7 +186,7 @@ is_named(const JoinExpr *join, const Query *query, int varno)
 	return names != NULL && !bms_is_member(varno, relids_of(names));
 }
 
-/* Could what joins say of the list stand elsewhere where it has to? */
+/* Can conditions of joins on the list be moved to where they are valid? */
 static bool
 can_meet(const Query *query, Node *item, int varno, Relids needed,
 		 Relids moved)
@@ -207,7 +206,7 @@ can_meet(const Query *query, Node *item, int varno, Relids needed,
 	return can_meet(query, side, varno, needed, moved);
 }
 
-/* Where conditions stand that hold for all rows with the list. */
+/* The place of conditions that hold for all rows with the list. */
 static Node **
 conditions_of(Query *query, Node *item, int varno)
 {
@@ -224,7 +223,7 @@ conditions_of(Query *query, Node *item, int varno)
 	return conditions;
 }
 
-/* The items of the text that are beside the one with the list. */
+/* The items of the text in FROM, apart from the item with the list. */
 static List *
 find_others(const FromExpr *from, const Node *item, Relids needed)
 {
@@ -249,7 +248,7 @@ relids_of_all(const List *items)
 	return relids;
 }
 
-/* Have an item beside the list, or what a LEFT JOIN leaves it out of. */
+/* Join an item to the list, or to the other side of the list's LEFT JOIN. */
 static void
 bring_beside(Node **place, int varno, Node *other)
 {
@@ -271,7 +270,7 @@ any_reaches_out(Node *item, int varno, Relids needed)
 		 any_reaches_out(*side_of(join, varno), varno, needed));
 }
 
-/* What inner joins say of an element goes further up, where it must. */
+/* Move conditions of inner joins on an element up where that is needed. */
 static void
 lift_conditions(Query *query, Node *item, int varno, Relids needed)
 {
@@ -292,9 +291,9 @@ lift_conditions(Query *query, Node *item, int varno, Relids needed)
 }
 
 /*
- * Rearrange a level so that its joins may say of a text what they say of its
- * elements.  Rows stay the same: an inner join with the text's items is as
- * good on the left of what is joined to the list, as it is outside.
+ * Rearrange a level so that its joins may refer to the text instead of its
+ * elements.  The result is the same: the text's items can be joined inside
+ * instead of outside.
  */
 static void
 let_meet(Query *query, ListCell *item, const list_item *list)
@@ -366,7 +365,7 @@ make_condition(const list_item *item)
 	return (Node *) equal;
 }
 
-/* What a column of the function's rows is. */
+/* The expression for a column of the function's rows. */
 static Node *
 make_column(const list_item *item, const Var *var)
 {
@@ -448,7 +447,7 @@ replace_entry(RangeTblEntry *entry)
 									   makeString(pstrdup("n"))));
 }
 
-/* The item of FROM with the list, where that can be expanded; or NULL. */
+/* The item of FROM with the list, if that can be expanded; else NULL. */
 static ListCell *
 find_item(const Query *query, const list_item *list, JoinExpr **join)
 {
@@ -485,7 +484,8 @@ expand_list(Query *query, list_item *list)
 	replace_columns(query, list);
 	replace_entry(rt_fetch(list->varno, query->rtable));
 
-	item = find_item(query, list, &join);	/* what was replaced is a copy */
+	item = find_item(query, list, &join);	/* a copy contains what has been
+											 * replaced */
 	conditions = join != NULL ? &join->quals :
 		conditions_of(query, lfirst(item), list->varno);
 	*conditions = make_and_qual(*conditions, make_condition(list));
@@ -494,9 +494,9 @@ expand_list(Query *query, list_item *list)
 
 /*
  * dp_block_expand_lists
- *	  Have the level join public rows where functions in FROM make rows of
- *	  texts of its other items, in place; before it is verified.  The rowset
- *	  is told.
+ *	  Replace functions in FROM that make rows from texts of other items by
+ *	  joins with public rows, in place, before the level is verified.  Noted in
+ *	  the rowset.
  */
 void
 dp_block_expand_lists(Query *query, dp_rowset *rowset)
@@ -514,12 +514,11 @@ dp_block_expand_lists(Query *query, dp_rowset *rowset)
 
 /*
  * dp_block_check_lists
- *	  Where rows are grouped by their unit, put together or asked for, a unit
- *	  keeps as many as take no more memory than there is for one (doc/theory.md
- *	  T97).  An element is a computed text, of which no more is known than how
- *	  long it may be, and of LIST_MOST for each row two rows of a unit would be
- *	  left, whatever else it has.  What the query joins has its name by now
- *	  (named_rows.c).
+ *	  If rows are grouped by unit, combined by set operations or used in
+ *	  semijoins, a unit keeps only the rows that fit into its memory
+ *	  (doc/theory.md T97).  The length of an element, a computed text, is known
+ *	  only as a limit; so of LIST_MOST elements per row only two rows of a unit
+ *	  would be kept.  Called when the joined rows have names (named_rows.c).
  */
 dp_refusal *
 dp_block_check_lists(const Query *query, const dp_rowset *rowset)
@@ -529,9 +528,9 @@ dp_block_check_lists(const Query *query, const dp_rowset *rowset)
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
 							"Most rows of a unit would be left out.",
 							"Count the elements of a table, a view, or a join "
-							"of these; ask whether a text has an element by "
+							"of these; test whether a text has an element by "
 							"LIKE.",
-							"a list in a text cannot be rows where rows are "
-							"grouped, put together or asked for below a "
-							"private aggregate");
+							"a list in a text cannot become rows where rows "
+							"are grouped, combined or tested for existence "
+							"below a private aggregate");
 }

@@ -1,10 +1,10 @@
 /*
  * long_row.c
- *	  Are rows of a relation short enough to be brought together by units?
+ *	  Checks that rows of a relation are short enough to be gathered by unit.
  *
- * A row is as long as a page lets it be, but for columns that ALTER TABLE ..
- * ADD COLUMN added with a default: rows that were there have their value in
- * the catalog, whatever its length.  That is public.
+ * A row fits into a page, except for columns that ALTER TABLE .. ADD COLUMN
+ * added with a default: the value for existing rows is in the catalog,
+ * whatever its length.  That is public.
  */
 #include "postgres.h"
 
@@ -17,7 +17,7 @@
 
 #include "read_rows.h"
 
-/* Bytes of such values, in columns of a relation or partition. */
+/* Bytes of such values, for columns of a relation or partition. */
 static Size
 default_bytes(Oid relid, const List *names)
 {
@@ -46,8 +46,8 @@ default_bytes(Oid relid, const List *names)
 
 /*
  * dp_block_check_row_length
- *	  Refuses a relation whose rows may be too long for the partitions of
- *	  units, by columns that are needed.
+ *	  Refuses a relation whose rows, with the needed columns, may be too long
+ *	  for the partitions of units.
  *
  * Returns: NULL, or 54000.
  */
@@ -68,11 +68,12 @@ dp_block_check_row_length(Oid relid, const Bitmapset *columns)
 	foreach(lc, find_all_inheritors(relid, AccessShareLock, NULL))
 		if (default_bytes(lfirst_oid(lc), names) > DP_ROW_DEFAULTS)
 			return dp_bridge_refuse(ERRCODE_PROGRAM_LIMIT_EXCEEDED, -1,
-									psprintf("What ALTER TABLE .. ADD COLUMN "
-											 "gave to rows that were there is "
-											 "kept beside the table; it may "
-											 "have %zu kB where rows are "
-											 "brought together by units.",
+									psprintf("The defaults of columns that "
+											 "ALTER TABLE .. ADD COLUMN added "
+											 "are stored outside of existing "
+											 "rows; they may have %zu kB "
+											 "where rows are gathered by "
+											 "privacy unit.",
 											 DP_ROW_DEFAULTS / 1024),
 									"Leave these columns out, or ask the data "
 									"owner to store them: VACUUM FULL.",

@@ -1,7 +1,7 @@
 /*
  * make_level.c
- *	  Parts of queries that nobody wrote: levels, entries, items of FROM,
- *	  groups, conditions.
+ *	  Makes parts of queries: levels, entries, items of FROM, groups,
+ *	  conditions.
  */
 #include "postgres.h"
 
@@ -15,7 +15,7 @@
 
 /* ---- levels ---- */
 
-/* dp_block_make_level: a level with entries, and nothing in FROM yet. */
+/* dp_block_make_level: a level with these entries and an empty FROM. */
 Query *
 dp_block_make_level(List *entries)
 {
@@ -30,7 +30,7 @@ dp_block_make_level(List *entries)
 	return level;
 }
 
-/* dp_block_make_item: the n-th entry of a level, from 1, in its FROM. */
+/* dp_block_make_item: a reference to the n-th entry of a level, from 1. */
 Node *
 dp_block_make_item(int n)
 {
@@ -40,7 +40,7 @@ dp_block_make_item(int n)
 	return (Node *) item;
 }
 
-/* dp_block_join_items: each row of the one with each of the other. */
+/* dp_block_join_items: their cross join. */
 Node *
 dp_block_join_items(Node *left, Node *right)
 {
@@ -52,7 +52,7 @@ dp_block_join_items(Node *left, Node *right)
 	return (Node *) join;
 }
 
-/* dp_block_subquery_entry: an entry of FROM that nobody wrote there. */
+/* dp_block_subquery_entry: an entry for a subquery. */
 RangeTblEntry *
 dp_block_subquery_entry(Query *subquery)
 {
@@ -74,7 +74,7 @@ dp_block_subquery_entry(Query *subquery)
 	return entry;
 }
 
-/* dp_block_join_entry: what PostgreSQL has for every outer join. */
+/* dp_block_join_entry: an entry for an outer join. */
 RangeTblEntry *
 dp_block_join_entry(JoinType type)
 {
@@ -86,7 +86,10 @@ dp_block_join_entry(JoinType type)
 	return entry;
 }
 
-/* dp_block_name_columns: so many columns; those without a name get this. */
+/*
+ * dp_block_name_columns: give an entry n column names; `name` where there is
+ * none.
+ */
 void
 dp_block_name_columns(RangeTblEntry *entry, int n, const char *name)
 {
@@ -97,7 +100,7 @@ dp_block_name_columns(RangeTblEntry *entry, int n, const char *name)
 
 /*
  * dp_block_group_by_all
- *	  Have a level that does not group do so by all of its columns.
+ *	  Make a level without GROUP BY group by all of its columns.
  */
 void
 dp_block_group_by_all(Query *level)
@@ -117,7 +120,7 @@ dp_block_group_by_all(Query *level)
 	}
 }
 
-/* dp_block_add_distinct: one more of what SELECT DISTINCT gives. */
+/* dp_block_add_distinct: add a column to SELECT DISTINCT. */
 void
 dp_block_add_distinct(Query *query, Node *value)
 {
@@ -136,8 +139,8 @@ dp_block_add_distinct(Query *query, Node *value)
 
 /*
  * dp_block_distinct_columns
- *	  A query that gives the values, each once, that columns (of Var *) have in
- *	  the rows of another, which names nothing outside of it.
+ *	  A query for the distinct values of columns (of Var *) in the rows of an
+ *	  uncorrelated query.
  */
 Query *
 dp_block_distinct_columns(Query *query, const List *columns)
@@ -163,7 +166,7 @@ dp_block_distinct_columns(Query *query, const List *columns)
 
 /* ---- expressions ---- */
 
-/* dp_block_of_all: bool_and or bool_or of a condition, as an aggregate. */
+/* dp_block_of_all: the aggregate bool_and or bool_or of a condition. */
 Node *
 dp_block_of_all(Oid function, Node *condition)
 {
@@ -182,7 +185,7 @@ dp_block_of_all(Oid function, Node *condition)
 	return (Node *) all;
 }
 
-/* dp_block_null_test: IS NULL, or IS NOT NULL, of a value that is no row. */
+/* dp_block_null_test: IS NULL or IS NOT NULL of a scalar. */
 Node *
 dp_block_null_test(Node *value, NullTestType type)
 {

@@ -1,27 +1,28 @@
 /*
  * mark_join.c
- *	  EXISTS and IN that do not stand by themselves in WHERE, as outer joins.
+ *	  EXISTS and IN that are not conjuncts of WHERE, as outer joins.
  *
  *	  SELECT dp_count(*) FROM patients p
  *	  WHERE p.age > 70 OR EXISTS (SELECT FROM visits v
  *								  WHERE v.patient = p.id AND v.ward = 'A')
  *
- * becomes a join with the groups of the subquery's rows that are equal in what
- * the row is compared with, of which each row finds one or none:
+ * becomes a join with groups of the subquery's rows, by the columns that are
+ * compared, of which each row finds one or none:
  *
  *	  FROM patients p LEFT JOIN (SELECT v.patient FROM visits v
  *								 WHERE v.ward = 'A' GROUP BY v.patient) AS s
  *		  ON s.patient = p.id
  *	  WHERE p.age > 70 OR s.patient IS NOT NULL
  *
- * So it is beside OR and in CASE, FILTER, group keys and arguments, and in the
- * columns of levels below the block's own.  It must be compared by equality
- * then, on the units where its rows are private (join.c; doc/theory.md T155).
+ * This applies under OR and in CASE, FILTER, group keys and arguments, and in
+ * columns of levels below the block's own.  The comparison must be by
+ * equality, and on units if the subquery's rows are private (join.c;
+ * doc/theory.md T155).
  *
- * x IN (SELECT y ..) is NULL where no y is equal and x or some y is NULL.
- * Where that is not as good as false, and x and y do not both name units,
- * which are never NULL, groups of all rows that the row is compared with say
- * whether there are some, and one whose y is NULL.
+ * x IN (SELECT y ..) is NULL where no y is equal and x or some y is NULL.  If
+ * NULL does not have the effect of false there, and x and y do not both name
+ * units, which are never NULL, further groups say whether there are rows to
+ * compare with, and whether one has a NULL y.
  */
 #include "postgres.h"
 
@@ -36,11 +37,11 @@
 
 #include "read_rows.h"
 
-/* What stands for a subquery that occurs in several places. */
+/* The expression that replaces a subquery, which may occur repeatedly. */
 typedef struct mark
 {
 	const SubLink *link;
-	bool		loose;			/* it may be false in place of NULL */
+	bool		loose;			/* it may be false instead of NULL */
 	Node	   *value;
 } mark;
 
@@ -51,14 +52,14 @@ typedef struct marking
 	dp_rowset  *rowset;
 	dp_join_verifier verify;
 	List	   *marks;			/* of mark * */
-	List	   *keys;			/* of Node *: of the level's groups */
+	List	   *keys;			/* of Node *: the keys of the level's groups */
 	dp_refusal *refusal;
 } marking;
 
 /* A join with groups of a subquery's rows. */
 typedef struct group_join
 {
-	int			item;			/* number of the groups at the level */
+	int			item;			/* range table index of the groups */
 	int			join;			/* and of the join */
 	Query	   *groups;
 	List	   *conditions;		/* of the join */
@@ -70,23 +71,23 @@ static dp_refusal *
 refuse_comparison(void)
 {
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-							"Beside OR, in CASE, FILTER and columns, it is "
-							"asked of groups of equal rows.",
+							"Under OR, and in CASE, FILTER and columns, it is "
+							"looked up among groups of equal rows.",
 							"Compare with columns of the outer query by =, in "
 							"conditions that AND connects; or compute it in a "
 							"subquery in FROM, grouped by the privacy unit: "
 							"max(x) > y tells whether some x is.",
-							"a subquery that does not stand in WHERE by "
-							"itself is compared with the outer query by other "
-							"than equality");
+							"a subquery that is not a condition of WHERE is "
+							"compared with the outer query by other operators "
+							"than =");
 }
 
 static dp_refusal *
 refuse_null(void)
 {
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-							"Where no row is equal, NULLs among them make it "
-							"NULL, and here that is not the same as false.",
+							"If no row is equal, NULLs among them make it "
+							"NULL, which is not the same as false here.",
 							"Use EXISTS or NOT EXISTS; or write IN (..) IS "
 							"TRUE.",
 							"IN or NOT IN is not supported here for what it "
@@ -111,8 +112,8 @@ has_item(Node *node, int item)
 }
 
 /*
- * Which operand of an equality is of the subquery alone, where the other one
- * has nothing of it; or -1.
+ * Which operand of an equality uses only the subquery, if the other one does
+ * not use it; or -1.
  */
 static int
 inner_side(const OpExpr *equality, int item)
@@ -137,7 +138,7 @@ column_of(const group_join *joined, int n)
 	return dp_bridge_add_nulling((Node *) column, joined->join);
 }
 
-/* An expression of the subquery becomes a column of the groups. */
+/* Turn an expression of the subquery into a column of the groups. */
 static void
 add_column(group_join *joined, Node *side)
 {
@@ -151,7 +152,7 @@ add_column(group_join *joined, Node *side)
 								false));
 }
 
-/* The conditions, of groups; each column that is compared is a key. */
+/* Turn the conditions into ones on groups, with each compared column a key. */
 static dp_refusal *
 compare_groups(group_join *joined, const List *conditions)
 {
@@ -210,7 +211,10 @@ add_join(group_join *joined, marking *m)
 
 /* ---- values ---- */
 
-/* Has a row found its group?  No key of it is NULL, since all are equal. */
+/*
+ * Has a row found its group?  No key of the group is NULL, since all are
+ * compared by =.
+ */
 static Node *
 found(const group_join *joined)
 {
@@ -242,7 +246,7 @@ three_valued(Node *equal, Node *unknown)
 	return (Node *) value;
 }
 
-/* Is a condition of the join one between units, none of which is NULL? */
+/* Does a condition of the join compare units, none of which is NULL? */
 static bool
 compares_units(const OpExpr *compared, const group_join *joined,
 			   const marking *m)
@@ -258,8 +262,8 @@ compares_units(const OpExpr *compared, const group_join *joined,
 }
 
 /*
- * Of what IN compares the one condition that may be NULL; NULL for none.
- * `conditions` are those of the join, the last n of which IN compares.
+ * Find the only comparison of IN that may be NULL; *unknown is its position,
+ * or none.  `conditions` are those of the join; IN compares the last n.
  */
 static dp_refusal *
 find_unknown(const group_join *joined, int n, const marking *m, int *unknown)
@@ -283,8 +287,8 @@ find_unknown(const group_join *joined, int n, const marking *m, int *unknown)
 }
 
 /*
- * Is there a row that the row is compared with, and x or a y of these NULL?
- * The last of the conditions is that of x and y.
+ * Is there a row to compare with, and is x or one of their y NULL?  The
+ * condition at position `at` compares x and y.
  */
 static Node *
 make_unknown(const SubLink *link, int at, marking *m)
@@ -385,7 +389,7 @@ mark_link(SubLink *link, bool loose, marking *m)
 
 static Node *mark_mutator(Node *node, void *context);
 
-/* A condition of which NULL is as good as false. */
+/* A condition in which NULL has the effect of false. */
 static Node *
 mark_condition(Node *node, marking *m)
 {
@@ -414,7 +418,7 @@ mark_aggregate(const Aggref *aggregate, marking *m)
 	return (Node *) made;
 }
 
-/* CASE WHEN .., without an operand */
+/* CASE WHEN .. without an operand. */
 static Node *
 mark_case(const CaseExpr *choice, marking *m)
 {
@@ -449,8 +453,8 @@ mark_mutator(Node *node, void *context)
 }
 
 /*
- * What groups give: their keys and aggregates are of rows; the rest is of
- * groups, and of the block's own level is left to the outer query.
+ * The keys and aggregates of a level that groups depend on rows; the rest
+ * depends on groups, and on the block's own level belongs to the outer query.
  */
 static Node *
 group_mutator(Node *node, void *context)
@@ -485,10 +489,10 @@ mark_where(marking *m)
 
 /*
  * dp_block_mark_subqueries
- *	  Join a level with what its expressions ask of private rows, or of public
- *	  ones that they compare with its rows; but for conditions of its WHERE
- *	  that do nothing else, and those of its joins.  `top`: it is the block's
- *	  own level.  What is joined is verified then, by `verify`.
+ *	  Turn subqueries in a level's expressions, over private rows or compared
+ *	  with the level's rows, into joins; except conjuncts of WHERE that are
+ *	  such subqueries, and join conditions.  `top`: it is the block's own
+ *	  level.  `verify` verifies what is joined.
  */
 dp_refusal *
 dp_block_mark_subqueries(Query *query, bool top, List *cte_stack,

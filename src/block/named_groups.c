@@ -1,21 +1,23 @@
 /*
  * named_groups.c
- *	  Lists that name the groups of a block, by an outer join that keeps them.
+ *	  Lists that name the groups of a block, on the preserved side of an outer
+ *	  join.
  *
  *	  SELECT band, dp_count(p.id) FROM (VALUES (20), (40)) AS v (band)
  *	  LEFT JOIN patients p ON p.age >= band GROUP BY band
  *
- * The row of a value that nobody has would be of nobody.  It is not made: the
- * join becomes an inner one with the list's rows, each once, and the groups
- * are the list's, as public groups are there without rows.  So the condition
- * of the join says which private rows a value has, and not which values there
- * are.  Whatever else stands at the level must say the same whether or not
- * that row is there (doc/theory.md T157): an aggregate counts a value that is
- * NULL in it, and WHERE does not ask private columns for NULL.
+ * The row of a value that no unit has would belong to no unit.  It is not
+ * made: the join becomes an inner one with the distinct rows of the list, and
+ * the list's values are groups, since public groups are returned without rows,
+ * too.  So the condition of the join decides which private rows a value has,
+ * not which values there are.  Everything else at the level must give the same
+ * whether or not that row exists (doc/theory.md T157): aggregates skip it,
+ * since their argument is NULL in it, and WHERE must not test private columns
+ * for NULL.
  *
- * A list is whatever reads no relation: VALUES, the rows of functions, and
- * what is computed of these.  An entry of FROM keeps what the join was; that
- * tells joins that name groups from others until the block is split.
+ * A list is anything that reads no relation: VALUES, rows of functions, and
+ * what is computed from these.  The join's range table entry keeps the
+ * original join type, which identifies such joins until the block is split.
  */
 #include "postgres.h"
 
@@ -33,7 +35,7 @@
 
 /*
  * dp_block_naming_lists
- *	  The side of a join that names groups, or NULL: it is another join.
+ *	  The side of a join that names groups; NULL if the join names none.
  */
 Node *
 dp_block_naming_lists(const JoinExpr *join, const Query *query)
@@ -47,7 +49,7 @@ dp_block_naming_lists(const JoinExpr *join, const Query *query)
 	return entry->jointype == JOIN_LEFT ? join->larg : join->rarg;
 }
 
-/* Is there something in an item that is, or is not, a list? */
+/* Tests whether an entry, or an entry inside it, is or is not a list. */
 typedef bool (*entry_test) (Query *level, List *cte_stack);
 
 static bool
@@ -60,7 +62,10 @@ has_entry(const Node *item, const Query *query, List *cte_stack,
 	if (IsA(item, JoinExpr))
 		return has_entry(join->larg, query, cte_stack, test) ||
 			has_entry(join->rarg, query, cte_stack, test);
-	/* as the only item of a level below, like its copy in list_distinct */
+	/*
+	 * look at it as the only item of a level below, like its copy in
+	 * list_distinct
+	 */
 	entry = copyObject(rt_fetch(((const RangeTblRef *) item)->rtindex,
 								query->rtable));
 	IncrementVarSublevelsUp_rtable(list_make1(entry), 1, 0);
@@ -74,7 +79,7 @@ is_no_list(Query *level, List *cte_stack)
 		dp_block_reads_relation(level, cte_stack);
 }
 
-/* Lists, and nothing but inner joins of them. */
+/* Is the item a list, or inner joins of lists? */
 static bool
 are_lists(const Node *item, const Query *query, List *cte_stack)
 {
@@ -89,7 +94,7 @@ are_lists(const Node *item, const Query *query, List *cte_stack)
 
 /* ---- making them ---- */
 
-/* SELECT DISTINCT * FROM the entry, in its place */
+/* Replace the entry by SELECT DISTINCT * FROM it. */
 static void
 list_distinct(RangeTblEntry *entry, Query *query)
 {
@@ -124,8 +129,8 @@ make_distinct(const Node *item, Query *query)
 }
 
 /*
- * Make the joins that name groups among those whose rows no other outer join
- * leaves out; their numbers, added.
+ * Make the joins that name groups inner ones, unless another outer join may
+ * leave out their rows; returns their numbers added to `made`.
  */
 static Relids
 make_naming(Relids made, Node *item, Query *query, List *cte_stack)
@@ -152,8 +157,9 @@ make_naming(Relids made, Node *item, Query *query, List *cte_stack)
 
 /*
  * dp_block_name_groups
- *	  Make inner joins of those of a block's own level that keep lists, in
- *	  place; before it is verified, its columns of joins those that they are.
+ *	  Turn outer joins of a block's own level that preserve lists into inner
+ *	  joins, in place, before the level is verified.  Columns of joins are
+ *	  flattened.
  */
 void
 dp_block_name_groups(Query *query, List *cte_stack)
@@ -182,7 +188,9 @@ names_groups(Node *item, const Query *query, bool forget)
 	return names_groups(join->rarg, query, forget) || found;
 }
 
-/* Does some join of the level name groups?  And if so, forget it, or not. */
+/*
+ * Does a join of the level name groups?  `forget`: remove the mark if it does.
+ */
 static bool
 level_names_groups(const Query *query, bool forget)
 {
@@ -196,7 +204,8 @@ level_names_groups(const Query *query, bool forget)
 
 /*
  * dp_block_forget_naming
- *	  The inner query of a block that is split has inner joins.
+ *	  Remove the marks, so that the inner query of a split block has plain
+ *	  inner joins.
  */
 void
 dp_block_forget_naming(Query *inner)
@@ -228,7 +237,7 @@ unmade_mutator(Node *node, void *context)
 	return expression_tree_mutator(node, unmade_mutator, context);
 }
 
-/* What an expression of the level is in the row that is not made. */
+/* An expression of the level in the row that is not made. */
 static Node *
 in_unmade(Node *expression, const unmade_row *row)
 {
@@ -283,12 +292,11 @@ refuse_test(Node *expression)
 							exprLocation(expression),
 							"It would show which values of the list no "
 							"privacy unit has.",
-							"Values without rows are answered anyway.  What "
-							"private rows must fulfil can stand in the "
-							"condition of the join.",
-							"a list that an outer join keeps names groups, "
-							"and private columns are asked whether they are "
-							"NULL");
+							"Values without rows are returned anyway.  "
+							"Conditions on private rows can be part of the "
+							"join condition.",
+							"private columns are tested for NULL where a list "
+							"that an outer join keeps names the groups");
 }
 
 static dp_refusal *
@@ -305,7 +313,7 @@ refuse_count(const Aggref *aggregate)
 							get_func_name(aggregate->aggfnoid));
 }
 
-/* Does WHERE keep the row; *refusal: it asks private columns for NULL. */
+/* Does WHERE keep the row?  *refusal: it tests private columns for NULL. */
 static bool
 is_kept(const unmade_row *row, dp_refusal **refusal)
 {
@@ -324,7 +332,7 @@ is_kept(const unmade_row *row, dp_refusal **refusal)
 	return true;
 }
 
-/* Does an aggregate leave the row out? */
+/* Does an aggregate skip the row? */
 static bool
 leaves_out(const Aggref *aggregate, const unmade_row *row)
 {
@@ -343,10 +351,10 @@ leaves_out(const Aggref *aggregate, const unmade_row *row)
 
 /*
  * dp_block_check_naming
- *	  Where lists name groups: would nothing that a verified block gives be
- *	  another if each row of a list were there, too, with private columns that
- *	  are NULL?  `keys`: of Node *, what it groups by; `aggregates`: of Aggref
- *	  *, those that were written.
+ *	  If lists name groups: refuse a verified block whose result could differ
+ *	  if each row of a list also occurred with NULL in all private columns.
+ *	  `keys`: of Node *, its group keys; `aggregates`: of Aggref *, those in
+ *	  the query.
  */
 dp_refusal *
 dp_block_check_naming(const Query *query, const dp_rowset *rowset,

@@ -1,22 +1,23 @@
 /*
  * named_rows.c
- *	  What a block joins with private rows is read by a query of its own, and
- *	  its rows have a name in the inner query.
+ *	  What a block joins with private rows is read by a separate query, and its
+ *	  rows have a name in the inner query.
  *
  *	  SELECT dp_count(*) FROM visits v JOIN clinics c ON v.clinic = c.id
  *
  * becomes the query SELECT c.id, NULL, .. FROM clinics c, which is run as the
- * analyst's own, and whole, before the charge; and an inner query over visits
- * and these rows, in which visits alone is read while it runs.  A native join
- * would not do: whether it reads clinics follows from visits, and shows.
+ * asking role's own, to its end, before the charge; and an inner query over
+ * visits and these rows, which reads only visits.  A plain join would not do:
+ * whether it reads clinics depends on visits, and is visible.
  *
- * Where several protected relations are joined, each of them is read by a
- * query of its own, too, by whoever reads private rows, and what is joined are
- * their rows of some units at a time (bound/gather.c).  So it is, too, where a
- * level groups the rows of one: then all rows of a unit are there at once.
+ * If several protected relations are joined, each of them is read by a query
+ * of its own, too, by the process that reads private rows, and rows of some
+ * units are joined at a time (bound/gather.c).  The same is done if a level
+ * groups the rows of one relation, so that all rows of a unit are there
+ * together.
  *
- * The rows have all columns of what they stand for, so that nothing that
- * refers to them changes; columns that nothing refers to are NULL.
+ * The rows have all columns of what they replace, so that references stay the
+ * same; unused columns are NULL.
  */
 #include "postgres.h"
 
@@ -29,15 +30,15 @@
 #include "split.h"
 
 /*
- * Named rows are planned as so many, whatever there are: private ones as more,
- * so that hash tables are made of others first.
+ * Row estimates for named rows, whatever their number: private ones have more,
+ * so that other rows are hashed first.
  */
 #define PUBLIC_ROWS 100
 #define PRIVATE_ROWS 1e6
 
 /* ---- giving names ---- */
 
-/* A unit behind keys is a column after all others. */
+/* Add a column for a unit behind keys, after all others. */
 static void
 add_unit_column(RangeTblEntry *named, const dp_relation *relation)
 {
@@ -64,7 +65,7 @@ add_columns(RangeTblEntry *named, RangeTblEntry *entry)
 	}
 }
 
-/* An entry of a view has no names for columns that were added since. */
+/* A view's entry lacks names for columns added since it was analysed. */
 static void
 name_columns(RangeTblEntry *named)
 {
@@ -72,7 +73,7 @@ name_columns(RangeTblEntry *named)
 	dp_block_name_columns(named, list_length(named->coltypes), "unit");
 }
 
-/* Its number in its level, by which policies of row security refer to it. */
+/* The entry's index in its level, to which policies of row security refer. */
 static int
 index_of(const Query *level, const RangeTblEntry *entry)
 {
@@ -86,8 +87,8 @@ index_of(const Query *level, const RangeTblEntry *entry)
 
 /*
  * dp_block_entry_query
- *	  The query that gives the rows of an entry; without targets yet.  The
- *	  right to read it is the level's no more.
+ *	  The query that returns the rows of an entry, without targets yet.  The
+ *	  level no longer needs the right to read them.
  */
 Query *
 dp_block_entry_query(Query *level, RangeTblEntry *joined)
@@ -105,7 +106,7 @@ dp_block_entry_query(Query *level, RangeTblEntry *joined)
 	return query;
 }
 
-/* Give an entry of a level a name; the query that gives its rows. */
+/* Give an entry of a level a name; returns the query for its rows. */
 static dp_joined *
 name_entry(Query *level, RangeTblEntry *entry, const dp_relation *relation,
 		   int number, double rows)
@@ -135,7 +136,7 @@ name_entry(Query *level, RangeTblEntry *entry, const dp_relation *relation,
 	return source;
 }
 
-/* The number of the first leaf that has the rows of the same WITH query. */
+/* The number of the first leaf with rows of the same WITH query. */
 static int
 find_twin(const dp_rowset *rowset, int number)
 {
@@ -150,7 +151,7 @@ find_twin(const dp_rowset *rowset, int number)
 
 /*
  * Must all rows of a unit be together: because several relations have some,
- * because they are grouped, or because the unit has to be found?
+ * because they are grouped, or because the unit must be looked up?
  */
 static bool
 needs_whole_units(const dp_rowset *rowset)
@@ -161,8 +162,8 @@ needs_whole_units(const dp_rowset *rowset)
 
 /*
  * dp_block_name_rows
- *	  Give names to what a verified block joins, in place, and make the
- *	  queries of the block that give their rows.
+ *	  Give names to what a verified block joins, in place, and make the queries
+ *	  that return their rows.
  */
 void
 dp_block_name_rows(dp_rowset *rowset, dp_block *block)
@@ -194,7 +195,7 @@ typedef struct columns_walk
 {
 	const Query *level;
 	Bitmapset **columns;		/* by number of a leaf */
-	bool		whole;			/* a row as such, or a system column */
+	bool		whole;			/* a whole row, or a system column */
 } columns_walk;
 
 static bool
@@ -233,7 +234,7 @@ columns_walker(Node *node, void *context)
 	return expression_tree_walker(node, columns_walker, context);
 }
 
-/* Those of all leaves that a query refers to. */
+/* The columns of all leaves that a query uses. */
 static columns_walk
 find_columns(Query *inner, const dp_block *block)
 {
@@ -278,7 +279,7 @@ add_targets(dp_joined *source, const Bitmapset *needed)
 										  InvalidOid));
 }
 
-/* Rows that are read once have the columns that either name needs. */
+/* Rows that are read once for two names have the columns that either needs. */
 static void
 share_columns(const dp_block *block, Bitmapset **columns)
 {
@@ -301,7 +302,7 @@ share_columns(const dp_block *block, Bitmapset **columns)
 	}
 }
 
-/* The column that is the unit, or those by which it is found. */
+/* Add the column of the unit, or those by which it is looked up. */
 static void
 add_unit(const dp_joined *source, Bitmapset **columns)
 {
@@ -315,8 +316,8 @@ add_unit(const dp_joined *source, Bitmapset **columns)
 
 /*
  * dp_block_select_rows
- *	  Have the queries of named rows give the columns that the inner query,
- *	  which is complete, refers to.
+ *	  Make the queries of named rows return the columns that the inner query,
+ *	  which is complete, uses.
  */
 dp_refusal *
 dp_block_select_rows(dp_block *block)
@@ -351,7 +352,7 @@ dp_block_select_rows(dp_block *block)
 
 /* ---- the one private relation ---- */
 
-/* The level and the entry of the one relation that has no name yet. */
+/* The level and the entry of the one relation without a name. */
 static bool
 find_unnamed(Query *level, Oid relid, Query **found, RangeTblEntry **entry)
 {
@@ -375,7 +376,7 @@ find_unnamed(Query *level, Oid relid, Query **found, RangeTblEntry **entry)
 /*
  * dp_block_name_private
  *	  A copy of a block that joins one protected relation with public rows, in
- *	  which the relation's rows have a name, too.
+ *	  which the relation's rows are named, too.
  *
  * Errors: 54000 rows of the relation may be too long.
  */

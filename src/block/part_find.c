@@ -1,15 +1,15 @@
 /*
  * part_find.c
- *	  Find out that a block reads one part of its relation only.
+ *	  Recognizes that a block reads only one part of its relation.
  *
  * A conjunct "column = value" at the top of WHERE, over a column that the
  * owner declared immutable, keeps the block within the part of the rows that
  * have this value: the ledger may then charge the part (doc/theory.md T50).
- * What is not recognised is charged in full.
+ * Otherwise the release is charged in full.
  *
- * The value is computed once, before the charge, and a second conjunct holds
- * the rows to that very value: whatever the expression would give when rows
- * are read, they are of the part that is charged.
+ * The value is computed once, before the charge, and a second conjunct
+ * requires that value of the rows: whatever the expression would return when
+ * rows are read, they belong to the charged part.
  */
 #include "postgres.h"
 
@@ -23,8 +23,8 @@
 #include "split.h"
 
 /*
- * Is the type that is compared the column's own?  varchar compares as text;
- * other binary casts, as to char(n), have another equality.
+ * Is the compared type the column's own? varchar compares as text; other
+ * binary-coercible casts, as to char(n), have another equality.
  */
 static bool
 same_kind(Oid column, Oid compared)
@@ -35,7 +35,7 @@ same_kind(Oid column, Oid compared)
 		(column == VARCHAROID && compared == TEXTOID);
 }
 
-/* The one of `columns` that the expression is, or 0. */
+/* Which of `columns` the expression is, or 0. */
 static AttrNumber
 partition_column(dp_splitter *s, const Bitmapset *columns, Node *expression)
 {
@@ -67,7 +67,7 @@ has_hoisted_walker(Node *node, void *context)
 	return expression_tree_walker(node, has_hoisted_walker, context);
 }
 
-/* Is it known before the query runs, and the same whenever it is asked? */
+/* Is it known before the query runs, and the same at each evaluation? */
 static bool
 is_plain_value(Node *node)
 {
@@ -103,7 +103,7 @@ take_part(dp_splitter *s, dp_block *block, const Bitmapset *columns,
 	return true;
 }
 
-/* The comparison with the value that is charged in place of the expression. */
+/* The comparison with the charged value in place of the expression. */
 static Node *
 hold_to_part(OpExpr *comparison, const Node *column)
 {
@@ -126,7 +126,7 @@ hold_to_part(OpExpr *comparison, const Node *column)
 	return (Node *) copy;
 }
 
-/* Adds the conjunct that holds rows to the part to *held. */
+/* Add the conjunct that restricts rows to the part to *held. */
 static bool
 match_comparison(dp_splitter *s, dp_block *block, const Bitmapset *columns,
 				 OpExpr *comparison, Node **held)
@@ -169,8 +169,8 @@ match_conjunct(dp_splitter *s, dp_block *block, const Bitmapset *columns,
 
 /*
  * dp_block_find_part
- *	  Fill the block's part, or leave it empty.  To be called while the
- *	  query's conditions are as the user wrote them; may add a condition.
+ *	  Set the block's part, or leave it empty.  Called while the query's
+ *	  conditions are as written; may add a condition.
  */
 void
 dp_block_find_part(dp_splitter *s, dp_block *block)

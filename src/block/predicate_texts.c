@@ -1,6 +1,6 @@
 /*
  * predicate_texts.c
- *	  The texts of an SQL function's predicates, within their limits.
+ *	  The texts of an SQL function's predicates, checked against limits.
  */
 #include "postgres.h"
 
@@ -10,7 +10,7 @@
 
 #include "dp_block.h"
 
-/* What is kept of a predicate grows with its text. */
+/* Memory kept for a predicate grows with its text. */
 static void
 check_length(int number, Size length, Size *total)
 {
@@ -32,10 +32,10 @@ check_length(int number, Size length, Size *total)
 
 /*
  * dp_block_predicate_texts
- *	  The elements of a text[] that an SQL function was given as predicates:
- *	  a list of char *, one at least.
+ *	  The elements of a text[] argument with predicates: a list of at least one
+ *	  char *.
  *
- * Errors: 22004 a NULL element, 22023 none or more than one dimension, 54000
+ * Errors: 22004 a NULL element, 22023 no elements or several dimensions, 54000
  * more than DP_PREDICATES_MAX, or texts that are too long.
  */
 List *

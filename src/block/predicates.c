@@ -2,25 +2,26 @@
  * predicates.c
  *	  Predicates and weights given as SQL texts, analysed over one relation.
  *
- * Each text stands for what could be written after WHERE, or for a number.  It
- * is parsed by itself, as one expression and nothing else, so that no quote,
- * comment, semicolon or clause in it can reach beyond its place; it is then
- * analysed by PostgreSQL's own rules for WHERE (no aggregate, window function
- * or set), over the columns of the relation, with the rights of the caller but
- * built-in names only, and judged by the expression rules.
+ * Each text is what could be written after WHERE, or a number.  It is parsed
+ * separately, as exactly one expression, so that no quote, comment, semicolon
+ * or clause in it has an effect outside; it is then analysed by PostgreSQL's
+ * rules for WHERE (no aggregate, window function or set), over the columns of
+ * the relation, with the rights of the caller but only built-in names, and
+ * checked by the expression rules.
  *
- * A number is the weight of a row, from 0 to 1, where a predicate counts a row
- * or does not.  That it lies there is for the caller to see to.
+ * A predicate counts a row or not; a number is the row's weight, from 0 to 1.
+ * The caller must ensure that range.
  *
- * Nothing is read and nothing is charged here.  An error says which predicate
- * it is about, in its context, and points into the predicate's text.
+ * Nothing is read or charged here.  An error names its predicate in its
+ * context, and its position is in the predicate's text.
  *
- * A key, by which queries group, is read by the same steps, and given back as
- * a text that is safe to paste.
+ * A group key is read by the same steps, and returned as text that is safe to
+ * paste.
  *
  * A predicate over public values (the cells of a universe) is read by the same
- * steps, over columns that the caller lists instead of a relation's.  No row
- * will meet it, so that any immutable built-in function will do.
+ * steps, over columns that the caller lists instead of a relation's.  It is
+ * never evaluated on private rows, so any immutable built-in function is
+ * allowed.
  */
 #include "postgres.h"
 
@@ -47,15 +48,17 @@
 
 #include "read_rows.h"
 
-/* Where an error comes from: an argument of the context callback. */
+/* Argument of the error context callback: the predicate that raises. */
 typedef struct predicate_place
 {
-	int			number;			/* from 1; 0: there is only one */
+	int			number;			/* from 1; 0 if there is only one */
 	const char *text;
 	bool		key;			/* not a predicate or a weight */
 } predicate_place;
 
-/* Errors of a predicate point into its text, not into the query's. */
+/*
+ * The position of an error in a predicate is in its text, not in the query's.
+ */
 static void
 tell_place(void *arg)
 {
@@ -83,7 +86,7 @@ is_whole_row(Node *expression)
 		IsA(llast(((ColumnRef *) expression)->fields), A_Star);
 }
 
-/* The text as one raw expression; NULL when it is something else. */
+/* The text as one raw expression; NULL if it is anything else. */
 static Node *
 parse_expression(const char *text)
 {
@@ -131,9 +134,9 @@ is_builtin_type(TypeName *name)
 }
 
 /*
- * Does the raw expression name a function, operator or type that is not
- * PostgreSQL's own?  Analysis calls input functions of literals, so it must
- * not come that far: a text may be somebody else's than the current user's.
+ * Does the raw expression name a function, operator or type that is not built
+ * in?  Analysis would call input functions for literals, so this is checked
+ * before: the text may come from someone other than the current user.
  */
 static bool
 foreign_name_walker(Node *node, void *context)
@@ -164,8 +167,8 @@ foreign_name_walker(Node *node, void *context)
 }
 
 /*
- * Is a column of a type that is not built in?  Its own operators are not seen
- * here, and others could be taken in their place.
+ * Is a column of a type that is not built in?  Its own operators are not found
+ * here, and others could be used in their place.
  */
 static bool
 foreign_column_walker(Node *node, void *context)
@@ -205,7 +208,7 @@ refuse_foreign(bool key)
 
 /*
  * dp_block_is_weight
- *	  Is an expression that a text was read as a weight, not a predicate?
+ *	  Is a predicate's expression a weight?
  */
 bool
 dp_block_is_weight(Node *expression)
@@ -243,7 +246,7 @@ refuse_syntax(bool key)
 							"predicate is not an expression");
 }
 
-/* The text as a boolean or a number, or as a key of GROUP BY. */
+/* Analyse the text as a boolean or a number, or as a key of GROUP BY. */
 static dp_refusal *
 transform(ParseState *pstate, const char *text, bool key, Node **out)
 {
@@ -310,7 +313,9 @@ open_relation(Oid relid)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("relation with OID %u does not exist", relid)));
-	/* A name in FROM could not have reached into another's schema. */
+	/*
+	 * A name in FROM could not have referred to a schema without this right.
+	 */
 	namespace = RelationGetNamespace(relation);
 	right = object_aclcheck(NamespaceRelationId, namespace, GetUserId(),
 							ACL_USAGE);
@@ -319,11 +324,11 @@ open_relation(Oid relid)
 	return relation;
 }
 
-/* Names mean columns of the relation and what is built in, nothing else. */
+/* Make only columns of the relation and built-in names visible. */
 static void
 show_columns(ParseState *pstate, Relation relation)
 {
-	/* Temporary types are seen by OID. */
+	/* Temporary types are excluded by OID. */
 	dp_bridge_set_local("search_path", "pg_catalog, pg_temp");
 	addNSItemToQuery(pstate,
 					 addRangeTableEntryForRelation(pstate, relation,
@@ -334,9 +339,9 @@ show_columns(ParseState *pstate, Relation relation)
 
 /*
  * dp_block_read_predicates
- *	  SELECT predicate, ... FROM relation, as the parser would give it: one
- *	  target, boolean or a weight, for each text, in their order.  It still
- *	  needs rewriting; the relation stays locked.
+ *	  SELECT predicate, ... FROM relation, as the parser would return it: one
+ *	  target, boolean or a weight, for each text, in order.  It must still be
+ *	  rewritten; the relation stays locked.
  *
  * Errors, with the predicate in their context: 42601 not an expression, 42804
  * neither boolean nor a number, 42703 and others of the parser, 0A000 not
@@ -387,8 +392,8 @@ PG_FUNCTION_INFO_V1(dp_suggest_key);
 /*
  * dp_suggest_key
  *	  SQL: dp_pg.suggest_key(relation regclass, key text) returns text: an
- *	  expression of GROUP BY over the relation's columns as it is to be written
- *	  where the relation is "t" and search_path is "pg_catalog, pg_temp".
+ *	  expression of GROUP BY over the relation's columns as it must be written
+ *	  if the relation is "t" and search_path is "pg_catalog, pg_temp".
  *
  * Errors, with the key in their context: 42601 not an expression, 42703 and
  * others of the parser, 0A000 not allowed in private queries, 22023 without a
@@ -421,10 +426,10 @@ typedef struct public_columns
 {
 	TupleDesc	columns;
 	Oid			relid;
-	List	   *missing;		/* names of others that the relation has */
+	List	   *missing;		/* names of the relation's other columns */
 } public_columns;
 
-/* "name" or "relation.name", of a column that is public, else NULL. */
+/* The public column "name" or "relation.name", or NULL. */
 static Node *
 find_column(ParseState *pstate, ColumnRef *reference)
 {
@@ -503,14 +508,14 @@ analyse_public(ParseState *pstate, const char *text, Node **out)
 /*
  * dp_block_read_public_predicate
  *	  A predicate or a weight over public values: Vars of range table entry 1
- *	  and the columns' places from 1.  *total: it is made of functions that
- *	  raise no error.
+ *	  with the columns' positions from 1.  *total: its functions raise no
+ *	  error.
  *
- * Columns are found by their names alone; the relation only helps to say what
- * is wrong.  Errors, with the predicate in their context: 42601 not an
- * expression, 42804 neither boolean nor a number, 42703 and others of the
- * parser, 0A000 not built in or not immutable, 22023 columns of the relation
- * that are not among those given.
+ * Columns are found by name; the relation is only used for error messages.
+ * Errors, with the predicate in their context: 42601 not an expression, 42804
+ * neither boolean nor a number, 42703 and others of the parser, 0A000 not
+ * built in or not immutable, 22023 columns of the relation that are not among
+ * those given.
  */
 Node *
 dp_block_read_public_predicate(Oid relid, TupleDesc columns,

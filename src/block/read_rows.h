@@ -1,6 +1,6 @@
 /*
  * read_rows.h
- *	  Private to the block folder: the rows a block reads.
+ *	  Private to the block room: the rows a block reads.
  */
 #ifndef DP_BLOCK_READ_ROWS_H
 #define DP_BLOCK_READ_ROWS_H
@@ -9,46 +9,50 @@
 
 #include "dp_block.h"
 
-/* An item of FROM that rows come from, at any level of a block. */
+/* An item of FROM that provides rows, at any level of a block. */
 typedef struct dp_leaf
 {
-	Query	   *level;			/* that it stands in */
+	Query	   *level;			/* the level that contains it */
 	RangeTblEntry *entry;
 	dp_relation *relation;		/* protected; NULL: its rows are public */
-	bool		nullable;		/* an outer join may leave it out */
-	const CommonTableExpr *cte; /* whose rows it has, if public, or NULL */
+	bool		nullable;		/* an outer join may leave out its rows */
+	const CommonTableExpr *cte; /* the WITH query whose rows it has, if public,
+								 * or NULL */
 } dp_leaf;
 
 typedef struct dp_rowset
 {
 	dp_relation *relation;		/* whose units the rows have */
 	bool		many;			/* a unit may have many rows */
-	int			grouped;		/* levels that group rows by the unit, or
-								 * have windows over those of one */
-	int			arms;			/* of UNION ALL and what becomes it, at all
-								 * levels */
-	bool		lists;			/* there are some in texts (list_rows.c) */
+	int			grouped;		/* levels that group rows by unit, or have
+								 * windows over rows of one unit */
+	int			arms;			/* of UNION ALL, also where others are
+								 * rewritten to it, at all levels */
+	bool		lists;			/* it has lists in texts (list_rows.c) */
 	List	   *leaves;			/* of dp_leaf *, protected ones first */
 	List	   *hoisted;		/* of Query *: uncorrelated subqueries */
-	List	   *expanded;		/* of CommonTableExpr *: copied into levels, as
-								 * often as each was */
+	List	   *expanded;		/* of CommonTableExpr *: copied into levels,
+								 * one entry for each copy */
 } dp_rowset;
 
-/* Does a level below a block's own group rows, by their unit? */
+/* Does a level below a block's own group its rows, by unit? */
 static inline bool
 dp_block_is_grouped(const Query *level)
 {
 	return level->groupClause != NIL;
 }
 
-/* Or make each of its rows of several, so that none may be left out before? */
+/*
+ * Does the level group or use windows, so that filters must not be pushed
+ * below it?
+ */
 static inline bool
 dp_block_is_whole(const Query *level)
 {
 	return dp_block_is_grouped(level) || level->hasWindowFuncs;
 }
 
-/* Does a join only ask whether there are rows on its right side? */
+/* Is the join a semijoin or antijoin? */
 static inline bool
 dp_block_only_asks(const JoinExpr *join)
 {
@@ -161,7 +165,7 @@ extern dp_refusal *dp_block_join_subqueries(Query *query, List *cte_stack,
 
 /* ---- mark_join.c ---- */
 
-/* Verifies the right side of a join and its condition; it may be left out. */
+/* Verifies the right side of a join, which is nullable, and its condition. */
 typedef dp_refusal *(*dp_join_verifier) (Query *query, JoinExpr *join,
 										 List *cte_stack, dp_rowset *rowset);
 
@@ -191,10 +195,10 @@ typedef struct dp_join_condition
 {
 	Node	   *base;
 	Relids		usable;			/* it holds for rows in which one of these
-								 * leaves has a row; NULL: for all */
-	bool		matches;		/* it says which private rows are of a group
-								 * that a list names, not which groups there
-								 * are (named_groups.c) */
+								 * leaves has a row; NULL: for all rows */
+	bool		matches;		/* it decides which private rows belong to a
+								 * group that a list names, not which groups
+								 * there are (named_groups.c) */
 } dp_join_condition;
 
 extern List *dp_block_join_conditions(Query *query);

@@ -4,28 +4,28 @@
  *
  * A private rowset must be unit-local: its rows are the union, over units, of
  * rows computed from that unit's rows and public data alone.  Accepted are
- * levels (subqueries, views, CTEs) that select, project and filter what one
- * item of FROM gives, or several that are joined as join.c says; and levels
- * that group rows by their unit (unit_groups.c), have windows over them
- * (unit_windows.c), or put those of several together (united.c).
+ * levels (subqueries, views, CTEs) that select, project and filter the rows of
+ * one item of FROM, or of several that are joined as join.c requires; and
+ * levels that group rows by unit (unit_groups.c), have windows over them
+ * (unit_windows.c), or combine those of several queries (united.c).
  *
- * A chain of levels over one protected relation maps every row to at most one
- * row, by itself.  So it also keeps "one row per unit", where that is proved
- * of the relation (unit.c).  Else, and where anything is joined, a unit's rows
- * are bounded where they are counted; where each row is a unit that has no
- * name, it may be joined with one row at most (run/fanout.c).
+ * A chain of levels over one protected relation maps every row, independently,
+ * to at most one row.  So it keeps "one row per unit", if that is proved of
+ * the relation (unit.c).  Otherwise, and if anything is joined, a unit's rows
+ * are bounded where they are counted; if each row is a unit without a name, it
+ * may be joined with at most one row (run/fanout.c).
  *
- * Public is what reaches no protected relation but through private aggregates:
+ * Public is what reaches protected relations only through private aggregates:
  * a table, a list of values, a function's rows, a query over released values.
- * It is run by itself, as the analyst's own query, before the charge
+ * It is run separately, as the asking role's own query, before the charge
  * (named_rows.c).
  *
- * What is rewritten on the way, in place: a CTE becomes a subquery, because
- * a CTE belongs to the outer query and its rows would leave unprotected; an
- * uncorrelated subquery in an expression becomes a parameter, because it is
- * run before the charge of this block, with a charge of its own (hoist.c);
- * ORDER BY of a subquery is dropped, as it cannot matter; names that a join
- * gives to columns become the columns.
+ * Rewritten in place meanwhile: a CTE becomes a subquery, since a CTE belongs
+ * to the outer query and its rows would leave unprotected; an uncorrelated
+ * subquery in an expression becomes a parameter, since it runs before the
+ * charge of this block, with a charge of its own (hoist.c); ORDER BY of a
+ * subquery is dropped, since it has no effect; join aliases become the
+ * columns.
  */
 #include "postgres.h"
 
@@ -44,7 +44,7 @@
 	"Name the protected relation in FROM.  In dp_argmax(relation, " \
 	"predicates) write the relation as a literal or cast it to regclass."
 
-/* Where the verification of a level stands. */
+/* State of verifying a level. */
 typedef struct level_walk
 {
 	Query	   *query;
@@ -57,7 +57,7 @@ static dp_refusal *verify_level(Query *query, bool top, bool nullable,
 
 /* ---- FROM ---- */
 
-/* Protected ones come first, so that the one that is alone is number 1. */
+/* Protected leaves come first, so that a single one has number 1. */
 static void
 add_leaf(level_walk *walk, RangeTblEntry *entry, dp_relation *relation,
 		 bool nullable, const CommonTableExpr *cte)
@@ -105,7 +105,7 @@ verify_relation(RangeTblEntry *entry, bool nullable, level_walk *walk)
 	return NULL;
 }
 
-/* What reads no private row, and is no relation. */
+/* Add an entry that reads no private row and is no relation. */
 static dp_refusal *
 verify_public(RangeTblEntry *entry, bool nullable, const CommonTableExpr *cte,
 			  level_walk *walk)
@@ -117,10 +117,11 @@ verify_public(RangeTblEntry *entry, bool nullable, const CommonTableExpr *cte,
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
 								"Private aggregates read protected relations, "
 								"views and subqueries of them, and what is "
-								"joined with them by itself.",
+								"joined with them without LATERAL.",
 								entry->lateral ?
-								"Of LATERAL items, lists in a text can be "
-								"rows: unnest(string_to_array(text, ','))." :
+								"As LATERAL items, only lists in a text are "
+								"supported: unnest(string_to_array(text, "
+								"','))." :
 								"Name the protected relation in FROM.",
 								"FROM item \"%s\" cannot be aggregated "
 								"privately",
@@ -154,7 +155,7 @@ verify_entry(RangeTblEntry *entry, bool nullable, level_walk *walk)
 						walk->rowset);
 }
 
-/* Every item of FROM, and every condition of a join. */
+/* Verify every item of FROM and every join condition. */
 static dp_refusal *
 verify_item(Node *item, bool nullable, level_walk *walk)
 {
@@ -179,7 +180,9 @@ verify_item(Node *item, bool nullable, level_walk *walk)
 	return dp_rules_check(join->quals);
 }
 
-/* The right side of a join that a level gets while it is verified. */
+/*
+ * Verify the right side of a join that is added while the level is verified.
+ */
 static dp_refusal *
 verify_right(JoinExpr *join, bool nullable, level_walk *walk)
 {
@@ -201,8 +204,8 @@ verify_left_out(Query *query, JoinExpr *join, List *cte_stack,
 }
 
 /*
- * EXISTS and IN of private rows: joins, each around the others, and around all
- * those that only ask (unit_groups.c).
+ * Turn EXISTS and IN of private rows into joins, each around the others, and
+ * around all existing semijoins and antijoins (unit_groups.c).
  */
 static dp_refusal *
 verify_subqueries(bool top, bool nullable, level_walk *walk)
@@ -223,7 +226,7 @@ verify_subqueries(bool top, bool nullable, level_walk *walk)
 	return refusal;
 }
 
-/* Columns of joins become those that they are. */
+/* Replace join aliases by the columns. */
 static void
 flatten_joins(Query *query)
 {
@@ -241,7 +244,10 @@ flatten_joins(Query *query)
 		dp_compat_flatten_joins(query, (Node *) query->jointree);
 }
 
-/* Why a level other than the block itself is not select-project-filter. */
+/*
+ * The clause because of which a level other than the block itself is not
+ * select-project-filter, or NULL.
+ */
 static const char *
 forbidden_clause(Query *query)
 {
@@ -269,7 +275,7 @@ forbidden_clause(Query *query)
 	return NULL;
 }
 
-/* DISTINCT is to group by all columns. */
+/* Turn DISTINCT into GROUP BY of all columns. */
 static void
 group_distinct(Query *level)
 {
@@ -282,8 +288,9 @@ group_distinct(Query *level)
 }
 
 /*
- * Aggregates of two levels can look the same, as count(*) does, and are not:
- * over base columns (base_column.c) they differ in what the planner sets anew.
+ * Aggregates of two levels may look the same, like count(*), and differ: over
+ * base columns (base_column.c) a number that the planner sets anew
+ * distinguishes them.
  */
 static bool
 number_walker(Node *node, void *context)
@@ -295,7 +302,7 @@ number_walker(Node *node, void *context)
 	return expression_tree_walker(node, number_walker, context);
 }
 
-/* What a level below the block's own gives, once what it reads is verified. */
+/* Verify the outputs of a level below the block's own, after its inputs. */
 static dp_refusal *
 verify_outputs(Query *query, dp_rowset *rowset)
 {
@@ -328,7 +335,7 @@ verify_outputs(Query *query, dp_rowset *rowset)
 	return refusal;
 }
 
-/* Arms of all levels: what they make together is counted (unit_levels.c). */
+/* Arms of all levels; their rows together are counted (unit_levels.c). */
 #define ARMS_MAX 16
 
 static dp_refusal *
@@ -341,7 +348,7 @@ refuse_many_arms(void)
 							"below a private aggregate");
 }
 
-/* Every arm of UNION ALL; each row of it is one of a unit. */
+/* Verify every arm of UNION ALL; each of their rows belongs to one unit. */
 static dp_refusal *
 verify_arms(bool nullable, level_walk *walk)
 {
@@ -355,10 +362,10 @@ verify_arms(bool nullable, level_walk *walk)
 
 		if (!dp_block_reads_private(entry->subquery, walk->cte_stack))
 			return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-									"Its rows are of no privacy unit.",
-									"Ask of public rows in WHERE, with IN or "
-									"NOT IN; put released values together "
-									"with it in an outer query.",
+									"Its rows belong to no privacy unit.",
+									"Compare with public rows in WHERE, by IN "
+									"or NOT IN; combine released values with "
+									"it in an outer query.",
 									"a part of UNION, INTERSECT or EXCEPT "
 									"reads no protected relation");
 		refusal = ++walk->rowset->arms > ARMS_MAX ? refuse_many_arms() :
@@ -380,8 +387,8 @@ refuse_beside_windows(const char *clause)
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1, NULL,
 							"Put it into a subquery of its own, below the "
 							"windows or around them.",
-							"%s is not supported beside windows below a "
-							"private aggregate", clause);
+							"%s is not supported together with windows below "
+							"a private aggregate", clause);
 }
 
 static dp_refusal *
@@ -450,7 +457,7 @@ verify_level(Query *query, bool top, bool nullable, List *cte_stack,
 
 /* ---- leaves ---- */
 
-/* There is a protected relation, and all are of one dataset. */
+/* Require a protected relation, and one dataset for all. */
 static dp_refusal *
 check_leaves(dp_rowset *rowset)
 {
@@ -500,12 +507,12 @@ check_leaves(dp_rowset *rowset)
 /*
  * dp_block_rowset_verify
  *	  Verify and normalise everything below a block: FROM and WHERE of its
- *	  level, and all of the levels below.
+ *	  level, and all levels below.
  *
  * cte_stack holds the cteLists in reach, the block's own first.  On success
- * rowset->relation is the protected relation, or the first of them; whether
- * they may be joined so, dp_block_check_join says.  Scalar subqueries in the
- * block's own targets are not touched: see dp_block_rowset_hoist.
+ * rowset->relation is the protected relation, or the first of them;
+ * dp_block_check_join checks whether they may be joined.  Scalar subqueries in
+ * the block's own targets are not touched: see dp_block_rowset_hoist.
  */
 dp_refusal *
 dp_block_rowset_verify(Query *query, List *cte_stack, dp_rowset *rowset)

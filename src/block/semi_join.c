@@ -5,25 +5,24 @@
  *	  SELECT dp_count(*) FROM patients p
  *	  WHERE EXISTS (SELECT FROM visits v WHERE v.patient = p.id AND v.cost > 9)
  *
- * becomes a join that keeps each row of patients, once, if it has a partner,
- * or with NOT EXISTS if it has none:
+ * becomes a join that keeps each row of patients once if it has a partner, or
+ * for NOT EXISTS if it has none:
  *
  *	  FROM patients p SEMI JOIN (SELECT v.patient FROM visits v
  *								 WHERE v.cost > 9) AS s ON s.patient = p.id
  *
- * It is a join like others from there on, but that nothing outside of its own
- * condition sees its right side: this must be of the units of the left one
- * (join.c; doc/theory.md T150), and adds no rows.  The planner makes the same
- * of such a subquery.
+ * From then on it is a join like others, except that only its own condition
+ * sees its right side: this must have the units of the left one (join.c;
+ * doc/theory.md T150), and adds no rows.  The planner transforms such
+ * subqueries likewise.
  *
- * Only those that stand in WHERE, by themselves or beside AND, become such
- * joins: there NULL is as good as false.  Of others mark_join.c makes outer
- * joins.  What refers to the outer query must be a condition of the subquery's
- * own WHERE or HAVING.
+ * Only conjuncts of WHERE become such joins: there NULL has the effect of
+ * false. mark_join.c turns others into outer joins.  References to the outer
+ * query must be in conditions of the subquery's own WHERE or HAVING.
  *
  * x NOT IN (SELECT y ..) is true unless for some row x = y is true or NULL.
- * Where x and y name units neither is NULL, since rows without a unit are not
- * there; so it is the equality itself that tells rows of one unit (join.c).
+ * If x and y name units neither is NULL, since rows without a unit do not
+ * occur; so the equality itself identifies rows of one unit (join.c).
  */
 #include "postgres.h"
 
@@ -40,12 +39,15 @@
 
 #include "read_rows.h"
 
-/* What of the outer query is compared with which columns of the subquery. */
+/*
+ * Which expressions of the outer query are compared with which columns of the
+ * subquery.
+ */
 typedef struct correlation
 {
 	Query	   *subquery;
-	int			item;			/* its number at the outer level */
-	bool		missing;		/* groups have no such column */
+	int			item;			/* its range table index at the outer level */
+	bool		missing;		/* the groups lack the column */
 } correlation;
 
 /* ---- which subqueries ---- */
@@ -65,8 +67,8 @@ link_of(Node *conjunct, bool *negated)
 
 /*
  * dp_block_is_joined
- *	  Is it EXISTS or IN, and not over public rows and run before: without
- *	  references to the outer query, of one column (hoist.c)?
+ *	  Is it EXISTS or IN that becomes a join?  Not if it is over public rows,
+ *	  uncorrelated and of one column, and so is run before (hoist.c).
  */
 bool
 dp_block_is_joined(const SubLink *link, List *cte_stack)
@@ -84,7 +86,7 @@ dp_block_is_joined(const SubLink *link, List *cte_stack)
 		  !IsA(link->testexpr, OpExpr)));
 }
 
-/* dp_block_is_asked: is a condition nothing but such a question? */
+/* dp_block_is_asked: is a conjunct such an EXISTS or IN, possibly negated? */
 bool
 dp_block_is_asked(Node *conjunct, List *cte_stack)
 {
@@ -123,10 +125,7 @@ is_window_key(const Query *subquery, const TargetEntry *target)
 	return false;
 }
 
-/*
- * EXISTS looks at no column, of rows or of windows, and neither cares for
- * order or equal rows.
- */
+/* EXISTS ignores columns, order and duplicates, of rows or of windows. */
 static void
 drop_outputs(Query *subquery, bool all)
 {
@@ -158,7 +157,7 @@ drop_outputs(Query *subquery, bool all)
 	subquery->targetList = kept;
 }
 
-/* Of EXISTS, how many rows there may be at most does not matter. */
+/* For EXISTS a limit on the number of rows does not matter. */
 static void
 drop_limit(Query *subquery)
 {
@@ -209,7 +208,7 @@ output_of(Node *inside, correlation *c)
 
 /*
  * A condition of the subquery as one of the outer level.  COALESCE may name
- * the unit of a full join's row, as none of its operands does.
+ * the unit of a full join's row although none of its operands does.
  */
 static Node *
 raise_mutator(Node *node, void *context)
@@ -253,8 +252,9 @@ add_key(Var *column, Query *subquery)
 }
 
 /*
- * A column that each row of the outer query has one value for may be a key of
- * the groups besides: those that the row is compared with stay what they are.
+ * Compared columns, which have one value for each outer row, may become
+ * additional keys of the groups: those that a row is compared with stay the
+ * same.
  */
 static void
 add_keys(const Node *conjunct, Query *subquery)
@@ -279,7 +279,7 @@ add_keys(const Node *conjunct, Query *subquery)
 }
 
 /*
- * Take the conditions that refer to the outer query, and hold no subquery,
+ * Take the conditions that refer to the outer query, and contain no subquery,
  * out of a clause of the subquery.
  */
 static List *
@@ -313,7 +313,7 @@ test_mutator(Node *node, void *context)
 	correlation *c = context;
 
 	if (node == NULL || IsA(node, SubLink))
-		return node;			/* what is in there is its own */
+		return node;			/* a subquery's own expressions */
 	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_SUBLINK)
 		return (Node *)
 			makeVarFromTargetEntry(c->item,
@@ -322,7 +322,9 @@ test_mutator(Node *node, void *context)
 	return expression_tree_mutator(node, test_mutator, context);
 }
 
-/* What IN compares; of NOT IN where it is not false. */
+/*
+ * The comparisons of IN; for NOT IN, the conditions that they are not false.
+ */
 static List *
 test_conditions(const SubLink *link, bool negated, correlation *c)
 {
@@ -361,8 +363,8 @@ refuse_reference(void)
 }
 
 /*
- * What gives other rows when a condition is asked of its result, and not of
- * the rows that it is made from; or NULL.
+ * A clause because of which a condition may not be moved from the result to
+ * the rows below, or NULL.
  */
 static const char *
 barrier(const Query *subquery)
@@ -398,11 +400,12 @@ refuse_barrier(const char *clause)
 							"Leave it out; or compute it in a subquery in "
 							"FROM, and compare with its columns.",
 							"%s is not supported in a subquery that refers to "
-							"the outer query and is asked for private rows",
+							"the outer query and is evaluated for private "
+							"rows",
 							clause);
 }
 
-/* dp_block_whole_from: all of FROM as one item. */
+/* dp_block_whole_from: FROM as one item. */
 Node *
 dp_block_whole_from(const FromExpr *from)
 {
@@ -416,10 +419,10 @@ dp_block_whole_from(const FromExpr *from)
 
 /*
  * dp_block_pull_up
- *	  A copy of the subquery of a link as an entry that is to be the level's
- *	  next one, and the conditions by which it is joined: those of its WHERE
- *	  and HAVING that refer to the level, and then *tested that IN compares, or
- *	  of NOT IN that are not false.
+ *	  Copy the subquery of a link into an entry that will be the level's next
+ *	  one, and get the conditions by which it is joined: those of its WHERE and
+ *	  HAVING that refer to the level, then the *tested comparisons of IN, or
+ *	  for NOT IN that they are not false.
  */
 dp_refusal *
 dp_block_pull_up(const Query *query, const SubLink *link, bool negated,
@@ -477,9 +480,9 @@ add_join(Query *query, const SubLink *link, bool negated, List **joins)
 
 /*
  * dp_block_join_subqueries
- *	  Make joins of the subqueries in a level's WHERE that read private rows,
- *	  or refer to the level's rows; *joins: of JoinExpr *, from inside out,
- *	  whose right sides are not verified yet.
+ *	  Turn the subqueries in a level's WHERE that read private rows, or refer
+ *	  to the level's rows, into joins; *joins: of JoinExpr *, from the inside
+ *	  out, whose right sides are not verified yet.
  */
 dp_refusal *
 dp_block_join_subqueries(Query *query, List *cte_stack, List **joins)

@@ -1,6 +1,6 @@
 /*
  * split.h
- *	  Private to the block folder: splitting one block.
+ *	  Private to the block room: splitting one block.
  */
 #ifndef DP_BLOCK_SPLIT_H
 #define DP_BLOCK_SPLIT_H
@@ -11,23 +11,24 @@
 /* A block being split; on the stack of dp_block_split_one. */
 typedef struct dp_splitter
 {
-	Query	   *query;			/* the block, becomes the outer query */
+	Query	   *query;			/* the block; becomes the outer query */
 	int			level;			/* depth of the walk below the block */
 	dp_rowset	rowset;
 	List	   *conditions;		/* of dp_join_condition * */
 	List	   *keys;			/* of Node *: grouping expressions */
 	List	   *combined;		/* of Node *: conditions on released keys */
 	List	   *aggregates;		/* of Aggref *: distinct, level 0 */
-	List	   *sizes;			/* of int: of each, as in dp_value; or NIL */
+	List	   *sizes;			/* of int, one for each, as in dp_value; or
+								 * NIL */
 	List	   *names;			/* of String: release columns */
 	List	   *types;
 	List	   *typmods;
 	List	   *collations;
 	Oid			error;			/* the function dp_error */
-	bool		errors;			/* the errors of the aggregates follow them */
-	Bitmapset  *shown;			/* columns of values that are used, */
-	Bitmapset  *asked;			/* and of those whose errors are */
-	dp_refusal *refusal;		/* first refusal of a walk */
+	bool		errors;			/* aggregates are followed by their errors */
+	Bitmapset  *shown;			/* columns of values that are used */
+	Bitmapset  *asked;			/* columns of values whose errors are used */
+	dp_refusal *refusal;		/* the first one of a walk */
 } dp_splitter;
 
 /* ---- unit_steps.c ---- */

@@ -9,15 +9,15 @@
  *
  *	  SELECT ward, dp_count(*) FROM patients WHERE age >= 18 GROUP BY ward
  *
- * whose dp_ aggregates the release replaces by exact ones when it runs, and
- * an outer query over the released rows, which is whatever the analyst wrote:
+ * whose dp_ aggregates the release replaces by exact ones when it runs, and an
+ * outer query over the released rows with everything else:
  *
  *	  SELECT ward, n FROM release (ward, n) WHERE n > 20
  *
  * The release is one range table entry; its columns are the group keys, then
  * the distinct aggregates, in order of appearance, then the 95% error of each.
- * Textually equal aggregates of one block are one released value, drawn and
- * paid for once.
+ * Equal aggregates of one block are one released value, drawn and paid for
+ * once.
  */
 #include "postgres.h"
 
@@ -31,7 +31,7 @@
 
 /* ---- collecting ---- */
 
-/* What to do with an aggregate that is not private. */
+/* The hint for an aggregate that is not private. */
 static char *
 advice(Oid aggregate)
 {
@@ -113,10 +113,7 @@ add_column(dp_splitter *s, const char *name, Node *like)
 
 /* ---- the inner query ---- */
 
-/*
- * What an outer join leaves out is NULL; so is the key of it, unless it is a
- * test for NULL.
- */
+/* An outer join may make a key NULL, unless the key is a test for NULL. */
 static void
 set_nullable(dp_key *key, bool test)
 {
@@ -125,7 +122,7 @@ set_nullable(dp_key *key, bool test)
 		key->base->nullable = true;
 }
 
-/* The expression, where it is of the type of the key; or NULL. */
+/* The expression, if it has the type of the key; or NULL. */
 static Node *
 same_type(Node *base, Expr *key)
 {
@@ -133,8 +130,10 @@ same_type(Node *base, Expr *key)
 		exprCollation(base) == exprCollation((Node *) key) ? base : NULL;
 }
 
-/* The same, where the values of rows equal that of their group: not where an
- * image of `other` stands for those that nobody declared. */
+/*
+ * The same, if the values of rows equal that of their group: not if an image
+ * of `other` represents undeclared ones.
+ */
 static Node *
 value_of(const dp_key *key, Node *base, Expr *target)
 {
@@ -208,8 +207,8 @@ add_keys(dp_splitter *s, Query *inner, dp_block *block)
 }
 
 /*
- * Where units have many rows, the unit of each row follows the keys.  Where
- * keys are told by threshold and every row is a unit, rows need no name.
+ * If units have many rows, the unit of each row follows the keys.  If keys are
+ * released by threshold and every row is a unit, rows need no unit.
  */
 static dp_refusal *
 add_unit(dp_splitter *s, Query *inner, dp_block *block)
@@ -235,7 +234,7 @@ add_unit(dp_splitter *s, Query *inner, dp_block *block)
 	return NULL;
 }
 
-/* Has the aggregate bounds, written or declared or to be found? */
+/* Does the aggregate have bounds: written, declared or to be inferred? */
 static bool
 has_bounds(int kind)
 {
@@ -262,7 +261,7 @@ has_weights(int kind, Node *base)
 	return false;
 }
 
-/* What is known of the values of an aggregate's argument. */
+/* Cut what is known about the values of an aggregate's argument. */
 static void
 cut_base(dp_value *value, List **publics)
 {
@@ -280,7 +279,7 @@ cut_base(dp_value *value, List **publics)
 		value->base = dp_places_cut_public(base, publics);
 }
 
-/* The same of the second argument of a pair. */
+/* The same for the second argument of a pair. */
 static void
 cut_second(dp_value *value, List **publics)
 {
@@ -323,8 +322,8 @@ add_aggregates(dp_splitter *s, Query *inner, dp_block *block)
 }
 
 /*
- * One column more for each aggregate, where a row has room for all: the 95%
- * error of its value.
+ * Add a column for each aggregate, the 95% error of its value, if a row has
+ * room for all.
  */
 static void
 add_errors(dp_splitter *s)
@@ -342,7 +341,7 @@ add_errors(dp_splitter *s)
 	}
 }
 
-/* More columns than a row may have would be an error after the charge. */
+/* A row with too many columns would be an error after the charge. */
 static dp_refusal *
 refuse_columns(const dp_splitter *s)
 {
@@ -389,13 +388,13 @@ refuse_clause(Query *query)
 								"aggregates");
 	if (query->hasModifyingCTE)
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1, NULL,
-								"Run the data-modifying statement by itself.",
+								"Run the data-modifying statement separately.",
 								"data-modifying WITH queries are not "
-								"supported beside private aggregates");
+								"supported together with private aggregates");
 	return NULL;
 }
 
-/* The block's relation and, where something is joined, the rest of FROM. */
+/* Set the block's relation and, if something is joined, the rest of FROM. */
 static void
 set_relations(dp_splitter *s, dp_block *block)
 {
@@ -423,9 +422,9 @@ refuse_correlated(Node *node, int level)
  * dp_block_split_one
  *	  Verify the block and split it in place.
  *
- * On success the query has become the outer query, *entry is its release
- * entry (without a function expression yet), *block describes the inner one.
- * On a refusal the query is in no usable state.
+ * On success the query has become the outer query, *entry is its release entry
+ * (without a function expression yet), and *block describes the inner one.
+ * After a refusal the query is not usable.
  */
 dp_refusal *
 dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
@@ -460,7 +459,7 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	written = list_copy(s.aggregates);
 	dp_block_add_sizes(&s, b);
 
-	/* A unit with many rows may have some in many parts. */
+	/* A unit with many rows may have rows in many parts. */
 	if (!s.rowset.many && !dp_block_has_join(&s.rowset))
 		dp_block_find_part(&s, b);
 	set_relations(&s, b);

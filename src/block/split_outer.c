@@ -1,7 +1,7 @@
 /*
  * split_outer.c
- *	  The outer query of a split block: what the analyst wrote, over the
- *	  released columns instead of private rows.
+ *	  The outer query of a split block: the query as written, over the released
+ *	  columns instead of private rows.
  */
 #include "postgres.h"
 
@@ -50,8 +50,8 @@ key_column(dp_splitter *s, Node *node)
 
 /*
  * dp_block_lift_aggregate
- *	  A copy of an aggregate of the block, met `level` levels below it, as if
- *	  it stood at the block's own level.
+ *	  A copy of an aggregate of the block, found `level` levels below it, as if
+ *	  it were at the block's own level.
  */
 Aggref *
 dp_block_lift_aggregate(Aggref *aggregate, int level)
@@ -81,7 +81,7 @@ aggregate_column(dp_splitter *s, Aggref *aggregate)
 	return 0;
 }
 
-/* The column of an aggregate's error; 0, and a refusal: it has none. */
+/* The column of an aggregate's error; 0, with a refusal, if there is none. */
 static int
 error_column(dp_splitter *s, Aggref *aggregate)
 {
@@ -93,7 +93,7 @@ error_column(dp_splitter *s, Aggref *aggregate)
 	if (s->refusal == NULL)
 		s->refusal = dp_bridge_refuse(ERRCODE_PROGRAM_LIMIT_EXCEEDED,
 									  aggregate->location,
-									  "A row has no room for an error beside "
+									  "A row has no room for an error for "
 									  "each value.",
 									  "Ask in several queries.",
 									  "query has too many private values for "
@@ -119,14 +119,14 @@ refuse_column(dp_splitter *s, const Var *var)
 {
 	RangeTblEntry *entry;
 
-	/* what a subquery with grouping sets groups by, in 18 */
+	/* in 18, a grouping key of a subquery with grouping sets */
 	if (var->varno > list_length(s->query->rtable))
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
 								"It groups by a key of the private query.",
 								"Select from the released values in a "
 								"subquery, and use that.",
 								"grouping sets are not supported in a "
-								"subquery beside private aggregates");
+								"subquery together with private aggregates");
 	entry = rt_fetch(var->varno, s->query->rtable);
 	return dp_bridge_refuse(ERRCODE_GROUPING_ERROR, var->location,
 							"Outside aggregates only group keys are released.",

@@ -1,13 +1,13 @@
 /*
  * unit.c
- *	  Proof that a protected relation has one row per privacy unit, and whether
- *	  units can be told apart at all, and be those of another relation.
+ *	  Proof that a protected relation has one row per privacy unit, and checks
+ *	  that units can be told apart and compared with those of another relation.
  *
  * The proof is made at every planning and again, for the snapshot that reads
- * the rows, at every execution; it depends only on the catalog:
- * a table without a unit column is one row per person; a table with one needs
- * a valid, immediate, complete unique index on exactly that column, NOT NULL,
- * and no inheritance children (whose rows the index does not see).
+ * the rows, at every execution; it depends only on the catalog: a table
+ * without a unit column is one row per person; a table with one needs a valid,
+ * immediate, complete unique index on exactly that column, NOT NULL, and no
+ * inheritance children (whose rows the index does not see).
  */
 #include "postgres.h"
 
@@ -32,7 +32,7 @@
 #include "../places/dp_value_bytes.h"
 #include "read_rows.h"
 
-/* Is an index on exactly these columns, which differ, in any order? */
+/* Is the index on exactly these columns, which are distinct, in any order? */
 static bool
 is_of_columns(Form_pg_index index, const List *columns)
 {
@@ -114,8 +114,8 @@ parts_visible(Oid relid, Snapshot snapshot)
 
 /*
  * dp_block_proved_not_null
- *	  Is the column free of NULLs by proof, one that the snapshot sees?  The
- *	  snapshot may be NULL, at planning.
+ *	  Is the column provably never NULL, by a proof that the snapshot sees?
+ *	  The snapshot is NULL at planning.
  */
 bool
 dp_block_proved_not_null(Oid relid, AttrNumber attnum, Snapshot snapshot)
@@ -158,9 +158,9 @@ columns_proved_unique(Relation rel, const List *columns, Snapshot snapshot)
 
 /*
  * dp_block_has_one_row
- *	  Has the relation provably at most one row per privacy unit?  The caller
- *	  holds a lock on it.  The proof must be visible to the snapshot, unless
- *	  that is NULL (at planning).
+ *	  Does the relation provably have at most one row per privacy unit?  The
+ *	  caller holds a lock on it.  The proof must be visible to the snapshot,
+ *	  unless that is NULL (at planning).
  */
 bool
 dp_block_has_one_row(const dp_relation *relation, Snapshot snapshot)
@@ -181,8 +181,8 @@ dp_block_has_one_row(const dp_relation *relation, Snapshot snapshot)
 
 /*
  * dp_block_is_key
- *	  Are columns of a relation, on which the caller holds a lock, together
- *	  provably others in each row, and never NULL, as far as the snapshot sees?
+ *	  Are columns of a relation, which the caller has locked, provably unique
+ *	  together and never NULL, by a proof that the snapshot sees?
  */
 bool
 dp_block_is_key(Oid relid, const List *columns, Snapshot snapshot)
@@ -196,7 +196,8 @@ dp_block_is_key(Oid relid, const List *columns, Snapshot snapshot)
 
 /*
  * dp_block_refuse_many
- *	  Where a unit must have one row, and this is not proved of the relation.
+ *	  The refusal where a unit must have one row, and this is not proved for
+ *	  the relation.
  */
 dp_refusal *
 dp_block_refuse_many(const dp_relation *relation)
@@ -240,9 +241,9 @@ refuse_type(const dp_relation *relation, Oid type)
 
 /*
  * dp_block_check_unit_type
- *	  Can units, and the keys that they are behind, be told apart by their
- *	  bytes?  They could when the relation was protected; types of columns may
- *	  have changed.
+ *	  Refuses a relation whose units, or the keys that they are behind, cannot
+ *	  be told apart by their bytes.  They could when it was protected; types of
+ *	  columns may have changed.
  */
 dp_refusal *
 dp_block_check_unit_type(const dp_relation *relation)
@@ -295,7 +296,7 @@ unit_type(const dp_relation *relation)
 	return getBaseType(relation->unit_type);
 }
 
-/* dp_block_check_units: can units of two relations be told to be equal? */
+/* dp_block_check_units: refuses relations whose units cannot be compared. */
 dp_refusal *
 dp_block_check_units(const dp_relation *relation, const dp_relation *first)
 {

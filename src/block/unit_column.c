@@ -3,8 +3,8 @@
  *	  The unit of each row, as an expression of a verified block's level.
  *
  * Subqueries need not select the column that names the unit; each gets one
- * more target then.  Nobody but the inner query sees it.  One that groups has
- * the unit among its keys, and one of UNION ALL among its columns.
+ * more target then.  Only the inner query sees it.  A level that groups has
+ * the unit among its keys, one of UNION ALL among its columns.
  */
 #include "postgres.h"
 
@@ -47,8 +47,7 @@ key_among(const Query *level, const List *numbers)
 
 /*
  * dp_block_group_unit
- *	  The target of a level that groups which is a key and names the unit of
- *	  its rows, or NULL.
+ *	  The group key of a level that names the unit of its rows, or NULL.
  */
 TargetEntry *
 dp_block_group_unit(Query *level, const dp_rowset *rowset)
@@ -82,7 +81,7 @@ unit_target(Query *subquery, const dp_rowset *rowset)
 	return target;
 }
 
-/* The column of a private item through which the unit of its row is known. */
+/* The column of a private item that gives the unit of its row. */
 static Expr *
 unit_of_entry(int varno, const Query *query, const dp_rowset *rowset)
 {
@@ -105,7 +104,7 @@ unit_of_entry(int varno, const Query *query, const dp_rowset *rowset)
 	return (Expr *) dp_block_above_joins(query, unit);
 }
 
-/* What units of two types are in common: see dp_block_check_units (unit.c). */
+/* The common type of units of two types: see dp_block_check_units (unit.c). */
 static Oid
 common_type(Oid a, Oid b)
 {
@@ -127,7 +126,7 @@ as_type(Expr *unit, Oid type)
 										  COERCE_IMPLICIT_CAST, -1);
 }
 
-/* The unit of a full join's row: that of the side that is there. */
+/* The unit of a full join's row: that of a side that is there. */
 static Expr *
 either_unit(Expr *left, Expr *right)
 {
@@ -169,8 +168,8 @@ unit_of_item(const Node *item, const Query *query, const dp_rowset *rowset)
 /*
  * dp_block_rowset_unit
  *	  The unit of each row of a level: a column of the first private item that
- *	  no outer join leaves out, or of the first that is there of several which
- *	  full joins leave out by turns.  Subqueries below get a column more.
+ *	  no outer join leaves out, or, below full joins, of the first item that is
+ *	  there.  Subqueries below get an additional column.
  */
 Expr *
 dp_block_rowset_unit(Query *query, const dp_rowset *rowset)
@@ -198,8 +197,8 @@ group_keys(const Query *level)
 
 /*
  * dp_block_add_unit_key
- *	  Where a level groups by the first step of a path to the unit, as lines by
- *	  their order, make the unit a key, too: that changes no group.
+ *	  If a level groups by the first step of a path to the unit, as lines by
+ *	  their order, make the unit a key, too, which changes no group.
  */
 void
 dp_block_add_unit_key(RangeTblEntry *entry, const dp_rowset *rowset)

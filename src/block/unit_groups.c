@@ -1,19 +1,19 @@
 /*
  * unit_groups.c
- *	  Levels that group rows by their unit.
+ *	  Levels that group rows by unit.
  *
  *	  SELECT dp_avg(n) FROM (SELECT person, count(*) AS n FROM visits
  *							 GROUP BY person) AS s
  *
- * Each group is of one unit, so what is computed of it is a function of this
- * unit's rows, and the level's rows are unit-local like those it is made from
- * (doc/theory.md T98).  DISTINCT is a GROUP BY of all columns.
+ * Each group belongs to one unit, so what is computed from it is a function of
+ * this unit's rows, and the level's rows are unit-local like those from which
+ * they are made (doc/theory.md T98).  DISTINCT is a GROUP BY of all columns.
  *
- * That holds as long as nobody sees more than the rows' own values: which of
- * equal spellings a group shows depends on the order of rows, which others'
- * rows decide.  So keys are of types whose equal values are the same; and a
- * column that is no key, which PostgreSQL allows beside a primary key, is
- * refused.
+ * This requires that the result does not depend on the order of rows, which
+ * other units' rows decide: a group shows one of several equal spellings by
+ * that order.  So keys must be of types whose equal values are identical; and
+ * a column that is no key, which PostgreSQL allows together with a primary
+ * key, is refused.
  */
 #include "postgres.h"
 
@@ -51,8 +51,8 @@ bounds_mutator(Node *node, void *context)
 
 /*
  * dp_block_bounds_of_groups
- *	  A base in which the least, the greatest and the average of a group's
- *	  values stand as what they are between: for bounds, not for values.
+ *	  A base in which minimum, maximum and average of a group are replaced by
+ *	  their argument, whose range contains them: for bounds only.
  */
 Node *
 dp_block_bounds_of_groups(Node *base)
@@ -113,7 +113,10 @@ can_group(const Query *level)
 	return true;
 }
 
-/* A right side that joins rows, whose unit is a column, gives each once. */
+/*
+ * Make the rows of a right side that is a join distinct; their unit is a
+ * column.
+ */
 static void
 group_right(const JoinExpr *join, Query *query, dp_rowset *rowset)
 {
@@ -131,7 +134,10 @@ group_right(const JoinExpr *join, Query *query, dp_rowset *rowset)
 	rowset->grouped++;
 }
 
-/* Joins that ask stand around all others of their level (semi_join.c). */
+/*
+ * Semijoins and antijoins are around all other joins of their level
+ * (semi_join.c).
+ */
 static void
 group_asked(const Node *item, Query *query, dp_rowset *rowset)
 {
@@ -145,10 +151,9 @@ group_asked(const Node *item, Query *query, dp_rowset *rowset)
 
 /*
  * dp_block_group_asked
- *	  Of joined rows that are only asked whether there are some, each needs to
- *	  be there once.  As groups they have a size that is known
- *	  (unit_levels.c), so that there may be a hash table of them, without
- *	  which each row would be compared with each.
+ *	  Make joined rows on the right of semijoins and antijoins distinct.
+ *	  Groups have a known size (unit_levels.c), so that they may be hashed;
+ *	  otherwise each row would be compared with each.
  */
 void
 dp_block_group_asked(Query *query, dp_rowset *rowset)
@@ -190,7 +195,7 @@ loose_walker(Node *node, void *context)
 	return expression_tree_walker(node, loose_walker, context);
 }
 
-/* Does a grouped level show a column that is no key? */
+/* Refuses a grouped level that shows a column that is no key. */
 static dp_refusal *
 check_loose(Query *level)
 {
@@ -226,8 +231,7 @@ check_level(Query *level, const dp_rowset *rowset)
 
 /*
  * dp_block_check_groups
- *	  Is each row of the levels below a verified query that group made of rows
- *	  of one unit?
+ *	  Refuses levels below a verified query that group rows of several units.
  */
 dp_refusal *
 dp_block_check_groups(Query *query, const dp_rowset *rowset)
@@ -245,7 +249,9 @@ dp_block_check_groups(Query *query, const dp_rowset *rowset)
 			entry->subquery == NULL ||
 			dp_block_leaf_of(rowset, entry) != NULL)
 			continue;
-		/* from inside out: the unit of a level is a key of that below */
+		/*
+		 * from the inside out: the unit of a level is a key of the level below
+		 */
 		refusal = dp_block_check_groups(entry->subquery, rowset);
 		if (refusal == NULL && dp_block_is_grouped(entry->subquery))
 		{

@@ -1,13 +1,13 @@
 /*
  * unit_levels.c
- *	  What the rows of a unit come to at each level of a block that groups.
+ *	  The size of a unit's rows at each level of a block that groups.
  *
- * Memory holds the groups of some units at a time, and the rows that are made
- * of them above.  How many these are at most follows from the numbers of the
- * unit's rows (bound/gather_unit.c): at each level from those sources that are
- * not below a level that makes one row of each unit, and of which another's
- * row does not say which row is meant, as a line does of its order, or a row
- * of a group of which an outer join gives it one at most.
+ * Memory holds the groups of some units at a time, and the rows made from them
+ * above.  Their largest number follows from the numbers of the unit's rows
+ * (bound/gather_unit.c): at each level from those sources that are not below a
+ * level that makes one row of each unit, and whose row is not determined by
+ * another source's row, as an order is by its line, or a group is if an outer
+ * join matches at most one.
  */
 #include "postgres.h"
 
@@ -20,7 +20,7 @@
 
 #include "read_rows.h"
 
-#define GROUP_BYTES 256			/* of a hash table, for each group */
+#define GROUP_BYTES 256			/* of a hash table, per group */
 
 /* ---- what rows are made of ---- */
 
@@ -32,7 +32,7 @@ plain(const Node *node)
 	return node;
 }
 
-/* Is a column of an item equal to something that is not of it? */
+/* Is a column of an item equated with something that does not use the item? */
 static bool
 is_given(int item, AttrNumber column, const List *conditions)
 {
@@ -60,8 +60,8 @@ is_given(int item, AttrNumber column, const List *conditions)
 }
 
 /*
- * Does each row of the left side of an outer join find one row at most: a
- * group all of whose keys are given?
+ * Does each row on the left of an outer join match at most one row, since all
+ * keys of a group are given?
  */
 static bool
 finds_one(const Query *level, const JoinExpr *join)
@@ -101,7 +101,7 @@ add_entries(List *entries, const Query *level, const Node *item)
 		add_entries(entries, level, join->rarg);
 }
 
-/* What makes its rows, or its arms. */
+/* The items, or arms, of which a level makes its rows. */
 static List *
 level_entries(const Query *level)
 {
@@ -113,7 +113,9 @@ level_entries(const Query *level)
 	return entries;
 }
 
-/* It groups by one key, which is the unit: one row of each unit at most. */
+/*
+ * Does the level group by the unit only?  Then each unit has at most one row.
+ */
 static bool
 groups_by_unit_alone(const Query *level)
 {
@@ -122,7 +124,7 @@ groups_by_unit_alone(const Query *level)
 
 static bool has_unit_rows(const Query *level);
 
-/* Are the rows that it reads provably at most one of each unit? */
+/* Does the level read provably at most one row of each unit? */
 static bool
 reads_unit_rows(const Query *level)
 {
@@ -142,8 +144,8 @@ reads_unit_rows(const Query *level)
 }
 
 /*
- * Has a verified level, other than a block's own, provably at most one row of
- * each unit, because it groups?
+ * Does a verified level, other than a block's own, provably have at most one
+ * row of each unit, because it groups?
  */
 static bool
 has_unit_rows(const Query *level)
@@ -154,7 +156,7 @@ has_unit_rows(const Query *level)
 		reads_unit_rows(level);
 }
 
-/* dp_block_groups_once: the same of the rows that a block reads. */
+/* dp_block_groups_once: the same for the rows that a block reads. */
 bool
 dp_block_groups_once(const dp_block *block)
 {
@@ -163,7 +165,7 @@ dp_block_groups_once(const dp_block *block)
 
 /* ---- sizes ---- */
 
-/* Is a leaf private, and its row not given by another's? */
+/* Is a leaf private, and its row not determined by another's? */
 static bool
 is_chosen(int number, const dp_block *block)
 {
@@ -182,9 +184,9 @@ is_chosen(int number, const dp_block *block)
 }
 
 /*
- * The sets of leaves that rows of a level are made of: one, or several where
- * arms of UNION ALL give rows of one or another.  `chosen`: the private ones
- * alone that a row is chosen from.
+ * The sets of leaves from which rows of a level are made: one, or several if
+ * arms of UNION ALL return rows of different ones.  `chosen`: only the private
+ * leaves from which a row is chosen.
  */
 static List *list_choices(const Query *level, const dp_block *block,
 						  bool chosen);
@@ -202,7 +204,7 @@ entry_choices(const RangeTblEntry *entry, const dp_block *block, bool chosen)
 					  bms_make_singleton(number));
 }
 
-/* Each set of the one list with each of the other. */
+/* The union of each set of one list with each of the other. */
 static List *
 multiply(const List *some, const List *others)
 {
@@ -236,9 +238,9 @@ list_choices(const Query *level, const dp_block *block, bool chosen)
 
 /*
  * dp_block_row_leaves
- *	  List of Bitmapset *: numbers of the leaves that a block's rows are made
- *	  of, some rows of one set, some of another.  Those that are only asked
- *	  whether they have rows are not there.
+ *	  List of Bitmapset *: the sets of leaves from which a block's rows are
+ *	  made, each row from one of the sets.  Leaves of semijoins and antijoins
+ *	  are not included.
  */
 List *
 dp_block_row_leaves(const dp_block *block)
@@ -294,8 +296,8 @@ spreads_walker(Node *node, void *context)
 
 /*
  * dp_block_joins_plainly
- *	  Is a row of a block made of one row of each of its sources at most, as it
- *	  is where no level below groups rows or puts them together?
+ *	  Is a row of a block made from at most one row of each source, since no
+ *	  level below groups rows or combines them?
  */
 bool
 dp_block_joins_plainly(const Query *level)
@@ -318,7 +320,8 @@ dp_block_joins_plainly(const Query *level)
 /*
  * dp_block_key_spreads
  *	  May a private row be in several groups because of the n-th group key,
- *	  from 0: is that of public rows, of which several may be joined with it?
+ *	  from 0: does that belong to public rows, of which several may be joined
+ *	  with it?
  */
 bool
 dp_block_key_spreads(const dp_block *block, int n)
@@ -337,8 +340,8 @@ is_column(Query *level, Node *value)
 }
 
 /*
- * A value that a group holds: a column of a row of the unit, or of a public
- * one, or what an expression makes of them, which may be longer than they are.
+ * Add a value that a group holds: a column of a private or public row, or the
+ * value of an expression, which may be longer than its inputs.
  */
 static void
 add_value(Query *level, Node *value, const dp_block *block,
@@ -381,8 +384,8 @@ aggregate_walker(Node *node, void *context)
 }
 
 /*
- * One for each set of leaves that rows are chosen from: a row of the unit is
- * of one of them, and so are the copies of its values.
+ * Add one level for each set of leaves from which rows are chosen: a row of
+ * the unit belongs to one of the sets, and so do the copies of its values.
  */
 static List *
 add_choices(List *levels, const dp_unit_level *sizes, const List *choices)
@@ -439,7 +442,7 @@ measure_windows(List *levels, Query *level, const dp_block *block)
 	return levels;
 }
 
-/* All below, also what is only asked whether it has rows. */
+/* Measure all levels below, including those of semijoins and antijoins. */
 static List *
 measure_below(const Query *level, const dp_block *block, List *levels)
 {
@@ -462,8 +465,8 @@ measure_below(const Query *level, const dp_block *block, List *levels)
 
 /*
  * dp_block_unit_levels
- *	  List of dp_unit_level *: the rows that the block aggregates, and then the
- *	  groups, or the rows that windows keep, of each level below.
+ *	  List of dp_unit_level *: for the rows that the block aggregates, and then
+ *	  for the groups, or the rows that windows keep, of each level below.
  */
 List *
 dp_block_unit_levels(const dp_block *block)

@@ -2,14 +2,14 @@
  * unit_name.c
  *	  Columns that name units, and equality of them.
  *
- * Equality of units is an operator of PostgreSQL's own over two columns that
- * name units, of types whose bytes tell units apart (unit_column.c).  Where
- * the unit of a relation is behind a key, its column and that key of the
- * relation it refers to, or the columns of two relations that refer to one
- * key, are as good: the key has one unit.  Of a key of several columns that
- * takes all of them, by conditions that stand together and of the same two
- * rows.  Another column that happens to have values of that key is not, since
- * the unit of its row may be another.
+ * Equality of units is a built-in operator on two columns that name units, of
+ * types whose bytes tell units apart (unit_column.c).  If the unit of a
+ * relation is behind a key, equality of its column with that key of the
+ * referenced relation, or of the columns of two relations that refer to one
+ * key, serves as well, since the key has one unit.  A key of several columns
+ * needs all of them, in conditions that hold together and for the same two
+ * rows.  Another column that happens to have values of that key does not
+ * serve, since its row's unit may differ.
  */
 #include "postgres.h"
 
@@ -27,17 +27,18 @@ typedef struct name_walk
 } name_walk;
 
 /*
- * What an expression of a level says of the unit of a private item: it is the
- * unit, or a value of a column of `relid` that is a key where `step` is said.
- * Of several items, as COALESCE is, it says so of one that is there.
+ * What an expression of a level says about the unit of a private item: it is
+ * the unit, or, if `step` is set, a value of a key column of `relid`.  For
+ * several items, as with COALESCE, this holds for one that is there.
  */
 typedef struct unit_name
 {
-	Relids		items;			/* NULL: it is no column of private items */
+	Relids		items;			/* NULL: not a column of private items */
 	Oid			relid;			/* InvalidOid: the unit */
 	AttrNumber	column;
-	const dp_unit_step *step;	/* the first of the item's own path, or NULL */
-	const dp_leaf *leaf;		/* whose column it is; NULL: of several */
+	const dp_unit_step *step;	/* first step of the item's own path, or
+								 * NULL */
+	const dp_leaf *leaf;		/* leaf of the column; NULL: several */
 } unit_name;
 
 static unit_name name_of(const Node *node, const name_walk *walk);
@@ -50,10 +51,9 @@ same_name(const unit_name *a, const unit_name *b)
 
 /*
  * dp_block_uncast
- *	  What an expression is another name of: under casts that change neither
- *	  values nor which of them are equal, as from varchar to text and to longer
- *	  whole numbers.  NULL: a cast is another, as to char(n), which takes texts
- *	  for equal that are not.
+ *	  The expression under casts that change neither values nor equality, as
+ *	  from varchar to text and to longer integers.  NULL if there is another
+ *	  cast, as to char(n), which makes different texts equal.
  */
 const Node *
 dp_block_uncast(const Node *node)
@@ -72,7 +72,7 @@ dp_block_uncast(const Node *node)
 	return node;
 }
 
-/* The column of a step's key that a column refers to by it, or 0. */
+/* The column of a step's key to which a column refers, or 0. */
 static AttrNumber
 column_of_key(const dp_unit_step *step, AttrNumber from)
 {
@@ -109,7 +109,7 @@ name_of_column(const dp_leaf *leaf, AttrNumber column)
 	return name;
 }
 
-/* What a column of a level says of the unit of its rows. */
+/* What a column of a level says about the unit of its rows. */
 static unit_name
 name_of_output(Query *level, AttrNumber column, const dp_rowset *rowset)
 {
@@ -145,8 +145,8 @@ name_of_output(Query *level, AttrNumber column, const dp_rowset *rowset)
 }
 
 /*
- * COALESCE names units as its operands do.  Whoever takes it for a name sees
- * to it that the items are of one unit.
+ * COALESCE names units as its operands do.  The caller must ensure that the
+ * items are of one unit.
  */
 static unit_name
 name_of_any(const CoalesceExpr *any, const name_walk *walk)
@@ -222,7 +222,7 @@ dp_block_unit_outputs(Query *query, const dp_rowset *rowset)
 	return outputs;
 }
 
-/* Is it a part of a step, or all of it, that is taken from the same row? */
+/* Does it name a part of a step, or the whole of it, for the same row? */
 static bool
 is_of_step(const unit_name *name, const unit_name *first)
 {
@@ -233,9 +233,9 @@ is_of_step(const unit_name *name, const unit_name *first)
 
 /*
  * dp_block_names_step
- *	  Do targets of a verified level, by their numbers, have all columns of the
- *	  first step of a path to the unit of its rows?  Then rows that agree in
- *	  them are of one unit.
+ *	  Do targets of a verified level, given by number, include all columns of
+ *	  the first step of a path to the unit of its rows?  Then rows that agree
+ *	  in them belong to one unit.
  */
 bool
 dp_block_names_step(Query *query, const List *numbers,
@@ -268,7 +268,7 @@ dp_block_names_step(Query *query, const List *numbers,
 
 /*
  * dp_block_names_unit
- *	  Is an expression of a verified level a unit, which is there in each row?
+ *	  Is an expression of a verified level a unit that is present in each row?
  */
 bool
 dp_block_names_unit(Query *query, const Node *expression,
@@ -283,7 +283,7 @@ dp_block_names_unit(Query *query, const Node *expression,
 
 /* ---- equality ---- */
 
-/* Does a condition say that what names units is equal?  The names. */
+/* Does a condition equate names of units?  Sets *left and *right. */
 static bool
 equates_names(const Node *condition, const name_walk *walk, unit_name *left,
 			  unit_name *right)
@@ -301,7 +301,7 @@ equates_names(const Node *condition, const name_walk *walk, unit_name *left,
 		right->step != NULL;
 }
 
-/* Are two names of columns of the same row? */
+/* Are both names columns of the same row? */
 static bool
 is_same_row(const unit_name *a, const unit_name *b)
 {
@@ -309,8 +309,8 @@ is_same_row(const unit_name *a, const unit_name *b)
 }
 
 /*
- * Of a key of several columns one by itself says nothing.  Do all conditions
- * together say of the same two rows that all of it is equal?
+ * One column of a key of several says nothing.  Do all conditions together
+ * equate the whole key for the same two rows?
  */
 static bool
 equates_all(const unit_name *left, const unit_name *right,
@@ -340,8 +340,8 @@ equates_all(const unit_name *left, const unit_name *right,
 
 /*
  * dp_block_equates_units
- *	  Does a condition of a level, with the others beside it, say that the
- *	  units of private items are equal?  Which.
+ *	  Does a condition of a level, with other conditions, equate the units of
+ *	  private items?  Sets *a and *b to these items.
  */
 bool
 dp_block_equates_units(const Node *condition, const List *conditions,

@@ -1,11 +1,11 @@
 /*
  * unit_steps.c
- *	  What is read to find units that are behind keys.
+ *	  Queries that are read to find units behind keys.
  *
- * Rows of such a relation get their unit while units are brought together
- * (run/follow_keys.c), from queries that give the key and what follows of each
- * relation on the way: of all its rows, whatever policies hide from the asker,
- * since whose a row is does not depend on who asks.
+ * Rows of such a relation get their unit while rows are gathered by unit
+ * (run/follow_keys.c), from queries that return the key and the next columns
+ * of each relation on the path.  They read all rows, whatever policies hide
+ * from the asking role, since the unit of a row does not depend on who asks.
  */
 #include "postgres.h"
 
@@ -36,8 +36,8 @@ read_columns(ParseState *state, Oid relid, const List *columns, List *targets)
 }
 
 /*
- * SELECT key.., next.. FROM relation: by its OID, since what leads to it may
- * be a schema that the asker may not look into.
+ * SELECT key.., next.. FROM relation, by OID, since it may be in a schema that
+ * the asking role may not use.
  */
 static Query *
 read_step(const dp_unit_step *step)
@@ -66,7 +66,7 @@ read_step(const dp_unit_step *step)
 
 /*
  * dp_block_add_steps
- *	  Give the source of a relation's rows the steps to their unit, if any.
+ *	  Add the steps to the unit, if any, to the source of a relation's rows.
  */
 void
 dp_block_add_steps(const dp_relation *relation, dp_joined *source)
@@ -85,7 +85,10 @@ dp_block_add_steps(const dp_relation *relation, dp_joined *source)
 	}
 }
 
-/* dp_block_followed_type: of the unit that the steps of a source lead to. */
+/*
+ * dp_block_followed_type: the type of the unit to which the steps of a source
+ * lead.
+ */
 Oid
 dp_block_followed_type(const dp_joined *source)
 {

@@ -1,18 +1,18 @@
 /*
  * unit_windows.c
- *	  Levels with windows whose partitions are of one unit.
+ *	  Levels with windows whose partitions each belong to one unit.
  *
  *	  SELECT dp_avg(cost) FROM (SELECT person, cost, row_number() OVER
  *								(PARTITION BY person ORDER BY day) AS n
  *								FROM visits) AS s WHERE n = 1
  *
- * Rows of a partition share the unit, so what a window gives each of them is a
- * function of this unit's rows, if it does not follow from the order in which
- * they come (rules/unit_window.c), and the level's rows are unit-local like
- * those they are made from (doc/theory.md T153).  The level has as many rows
- * as it would have without windows.
+ * Rows of a partition share the unit, so a window function's results are
+ * functions of this unit's rows, unless they depend on the order in which rows
+ * arrive (rules/unit_window.c), and the level's rows are unit-local like those
+ * from which they are made (doc/theory.md T153).  The level has as many rows
+ * as without windows.
  *
- * Windows of groups are those of a level above them.
+ * Windows over groups are treated as those of a level above.
  */
 #include "postgres.h"
 
@@ -27,7 +27,10 @@
 
 #include "read_rows.h"
 
-/* Numbers of windows of a level; those of all levels are different. */
+/*
+ * The range of window numbers of a level; those of different levels are
+ * disjoint.
+ */
 #define MOST_WINDOWS 1000
 
 /* ---- which is which ---- */
@@ -44,9 +47,9 @@ number_walker(Node *node, void *context)
 
 /*
  * dp_block_number_windows
- *	  Of functions of several levels' windows those that look the same are not:
- *	  have their windows different numbers, in place.  `level`: which one it
- *	  is, from 1.
+ *	  Number the windows of a level differently from those of other levels, in
+ *	  place, so that equal-looking window functions differ.  `level`: its
+ *	  number, from 1.
  */
 void
 dp_block_number_windows(Query *query, int level)
@@ -71,7 +74,7 @@ is_random(const Node *node)
 		strcmp(get_func_name(call->funcid), "random") == 0;
 }
 
-/* What comes before random() in an order; *target: its own, or NULL. */
+/* The sort clauses before random(); *target: that of random(), or NULL. */
 static List *
 before_random(const WindowClause *window, const Query *level,
 			  TargetEntry **target)
@@ -97,10 +100,9 @@ before_random(const WindowClause *window, const Query *level,
 
 /*
  * dp_block_order_by_chance
- *	  ORDER BY random() in a window that looks at single rows says that any
- *	  order will do, drawn anew for each answer: have the window say so
- *	  (rules/unit_window.c), in place, since no volatile function is called for
- *	  private rows.
+ *	  ORDER BY random() in a window over single rows asks for a random order:
+ *	  mark the window accordingly (rules/unit_window.c), in place, since
+ *	  volatile functions are not allowed on private rows.
  */
 void
 dp_block_order_by_chance(Query *level)
@@ -142,7 +144,7 @@ refuse_partition(const Query *level, const WindowClause *window)
 							"BY is not supported below a private aggregate");
 }
 
-/* Does a window have the rows of one unit in each partition? */
+/* Does each partition of a window have the rows of one unit? */
 static bool
 parts_units(const WindowClause *window, Query *level, const dp_rowset *rowset)
 {
@@ -161,7 +163,7 @@ parts_units(const WindowClause *window, Query *level, const dp_rowset *rowset)
 							  dp_block_unit_outputs(level, rowset)) != NIL;
 }
 
-/* Is an expression over base columns a value as it is stored somewhere? */
+/* Is an expression over base columns a stored value? */
 static bool
 is_stored(const Node *base)
 {
@@ -180,7 +182,9 @@ is_stored(const Node *base)
 	return is_stored((Node *) choice->defresult);
 }
 
-/* Windows keep rows with their texts, which may be no longer than is known. */
+/*
+ * Windows keep rows with their texts, so the length of these must be bounded.
+ */
 static dp_refusal *
 check_texts(Query *level)
 {
@@ -208,9 +212,9 @@ check_texts(Query *level)
 
 /*
  * dp_block_check_windows
- *	  Is each partition of the windows of a verified level of one unit?  Its
- *	  unit is one of its columns, or the first step of a path to it.  And are
- *	  rows as long as is known?
+ *	  Refuses a verified level unless each partition of its windows belongs to
+ *	  one unit, because of a column that is the unit or the columns of the
+ *	  first step of a path to it, and the length of rows is bounded.
  */
 dp_refusal *
 dp_block_check_windows(Query *level, const dp_rowset *rowset)
@@ -226,17 +230,18 @@ dp_block_check_windows(Query *level, const dp_rowset *rowset)
 /* ---- sizes ---- */
 
 /*
- * A row that a window keeps: in memory to be sorted, and in its partition; and
- * a pointer to it in each, of twice as many.
+ * Memory for a row that a window keeps: one copy to be sorted and one in its
+ * partition, and pointers to them, in arrays of at most twice the number.
  */
 #define ROW_BYTES 256
-#define COPIES 3				/* of a value, and keys made of it, in a row */
+#define COPIES 3				/* of a value and of keys made from it, per
+								 * row */
 #define LONGEST_COLUMN ((Size) BLCKSZ)	/* in a row of a table */
 #define LONGEST_SUM ((Size) 1024)
 
 /*
- * How many times rows are kept: twice by each window, which is two if it has
- * functions of both kinds, and once above.
+ * How many times rows are kept: twice by each window, which counts as two if
+ * it has functions of both kinds, and once above.
  */
 static int
 count_copies(const Query *level)
@@ -258,8 +263,9 @@ add_bytes(dp_unit_level *sizes, Node *value, Size most)
 }
 
 /*
- * A column that the level reads.  `apart`: rows of the unit are in as many of
- * its rows as public ones make of them, so that they bound what it takes.
+ * Add a column that the level reads.  `apart`: the unit's rows are repeated
+ * only as often as public rows are joined with them, so that their own size
+ * bounds it.
  */
 static void
 add_column(dp_unit_level *sizes, Query *level, const dp_block *block,
@@ -290,7 +296,7 @@ typedef struct result_walk
 	dp_unit_level *sizes;
 } result_walk;
 
-/* Is it a column of one other row, which it is for no third one? */
+/* Is it a column of another row, which is used for no third row? */
 static bool
 is_of_another(const WindowFunc *function)
 {
@@ -306,7 +312,7 @@ is_of_another(const WindowFunc *function)
 	}
 }
 
-/* Is it a column of some row as it is there? */
+/* Is it a column of some row, as stored? */
 static bool
 is_column_of(const WindowFunc *function)
 {
@@ -323,7 +329,7 @@ is_column_of(const WindowFunc *function)
 	}
 }
 
-/* Bytes of a result that has no length of its own. */
+/* Most bytes of a result of variable length. */
 static Size
 result_bytes(const WindowFunc *function, const Query *level)
 {
@@ -335,7 +341,7 @@ result_bytes(const WindowFunc *function, const Query *level)
 		LONGEST_SUM : dp_rules_kept_bytes(linitial(function->args), level);
 }
 
-/* What windows give: numbers, or values of rows. */
+/* Add the results of windows: numbers, or values of rows. */
 static bool
 result_walker(Node *node, void *context)
 {
@@ -357,8 +363,8 @@ result_walker(Node *node, void *context)
 
 /*
  * dp_block_measure_windows
- *	  What a row of a level takes in its windows; `sources`: how many private
- *	  items its rows are chosen from.
+ *	  Add the memory of a level's row in its windows; `sources`: the number of
+ *	  private items from which its rows are chosen.
  */
 void
 dp_block_measure_windows(Query *level, const dp_block *block, int sources,

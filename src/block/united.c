@@ -1,15 +1,15 @@
 /*
  * united.c
- *	  Levels that put rows of several queries together, or compare them.
+ *	  Levels that combine rows of several queries: set operations.
  *
  *	  SELECT dp_count(*) FROM (SELECT person, day FROM visits UNION ALL
  *							   SELECT person, day FROM calls) AS s
  *
- * A row of such a level is a row of one of its arms, so its unit is that
- * row's, if all arms have units and give them in the same column
+ * A row of such a level is a row of one of its arms, so it has that row's
+ * unit, if all arms have units and return them in the same column
  * (doc/theory.md T151).  UNION is GROUP BY of all columns above it.
  *
- * So are INTERSECT and EXCEPT (T154), of rows that say which side they are of:
+ * So are INTERSECT and EXCEPT (T154), with a column for the side of a row:
  *
  *	  SELECT person, day FROM visits EXCEPT SELECT person, day FROM calls
  *
@@ -18,9 +18,9 @@
  *		  AS s (person, day, side)
  *	  GROUP BY person, day HAVING bool_and(side)
  *
- * A group has rows of one unit (unit_groups.c), and what it is asked is a
- * function of them.  INTERSECT ALL and EXCEPT ALL would give a group's row so
- * many times as its counts say, and are refused.
+ * A group has rows of one unit (unit_groups.c), and its condition is a
+ * function of them.  INTERSECT ALL and EXCEPT ALL would repeat a row according
+ * to counts, and are refused.
  */
 #include "postgres.h"
 
@@ -33,7 +33,7 @@
 
 #include "read_rows.h"
 
-/* dp_block_is_united: does the level do nothing but UNION ALL? */
+/* dp_block_is_united: is the level a UNION ALL and nothing else? */
 bool
 dp_block_is_united(const Query *level)
 {
@@ -52,8 +52,7 @@ add_arms(List *arms, Node *operation)
 
 /*
  * dp_block_from
- *	  What a level's rows come from: the items of FROM, or the arms, as
- *	  RangeTblRefs.
+ *	  The items of a level's FROM, or its arms, as RangeTblRefs.
  */
 List *
 dp_block_from(const Query *level)
@@ -64,7 +63,7 @@ dp_block_from(const Query *level)
 
 /* ---- levels made of arms ---- */
 
-/* Targets that are columns of an item of the level, as many as others are. */
+/* Targets that are the columns of an item of the level, to match `targets`. */
 static List *
 columns_of(int item, const List *targets)
 {
@@ -108,7 +107,7 @@ make_operation(SetOperation op, bool all, Node *left, Node *right,
 	return (Node *) operation;
 }
 
-/* Have a level do UNION ALL of some entries, and nothing else. */
+/* Make a level the UNION ALL of some entries, and nothing else. */
 static void
 unite(Query *level, List *entries)
 {
@@ -126,8 +125,8 @@ unite(Query *level, List *entries)
 /* ---- operations as levels ---- */
 
 /*
- * An operand as an entry that stands `down` levels below where it stood: what
- * it refers to outside is as many levels more.
+ * An operand as an entry that moves `down` levels further in, with references
+ * to outer levels adjusted.
  */
 static RangeTblEntry *
 move_operand(Node *operand, const Query *level, int down)
@@ -158,8 +157,8 @@ move_operand(Node *operand, const Query *level, int down)
 }
 
 /*
- * What UNION ALL puts together: operands, and for theirs those of UNION, with
- * ALL, or without where equal rows do not matter.
+ * Collect what UNION ALL combines: operands, and those of nested UNION ALL, or
+ * of UNION if duplicates do not matter.
  */
 static List *
 add_united(List *entries, Node *operand, const Query *level, bool all,
@@ -191,7 +190,7 @@ mark_side(Node *operand, const Query *level, bool side)
 	return dp_block_subquery_entry(marked);
 }
 
-/* Of groups of both sides' rows: those that both have, or the left one. */
+/* Keep the groups that occur on both sides, or only on the left one. */
 static void
 keep_groups(Query *level, SetOperation op)
 {
@@ -206,7 +205,7 @@ keep_groups(Query *level, SetOperation op)
 																left_alone)));
 }
 
-/* Have a level group what UNION ALL puts together in one below it. */
+/* Make a level group the UNION ALL of one below it. */
 static void
 group_united(Query *level, SetOperationStmt *root)
 {
@@ -238,9 +237,9 @@ group_united(Query *level, SetOperationStmt *root)
 
 /*
  * dp_block_group_operation
- *	  Make a level of set operations one of UNION ALL, or one that groups such
- *	  a level, in place; operands of others become levels below, which are to
- *	  be made the same.  INTERSECT ALL and EXCEPT ALL stay what they are.
+ *	  Turn a level of set operations into a UNION ALL, or into one that groups
+ *	  such a level, in place; nested operations become levels below, to be
+ *	  treated likewise.  INTERSECT ALL and EXCEPT ALL are left unchanged.
  */
 void
 dp_block_group_operation(Query *level)
@@ -262,8 +261,8 @@ dp_block_group_operation(Query *level)
 
 /*
  * dp_block_check_arm
- *	  Has an arm the types of the level?  Where it has not, the planner casts
- *	  what it gives, and nobody would look at that.
+ *	  Refuses an arm whose types differ from the level's: the planner would
+ *	  cast its columns, unchecked.
  */
 dp_refusal *
 dp_block_check_arm(const Query *united, const Query *arm)

@@ -1,12 +1,11 @@
 /*
  * unused_column.c
- *	  Private values of a subquery that nothing around it uses are not
- *	  released: they become NULL before the subquery is split.
+ *	  Unused private values of a subquery are not released: they become NULL
+ *	  before the subquery is split.
  *
  * Tools wrap queries in several levels, each with all columns of the one
- * below.  A value that is not released costs nothing and tells nothing.  The
- * planner drops such columns, too, but too late: the release would have been
- * charged for them.
+ * below.  A value that is not released costs nothing.  The planner drops such
+ * columns, too, but too late: the release would have been charged for them.
  */
 #include "postgres.h"
 
@@ -21,9 +20,9 @@
 typedef struct column_use
 {
 	int			level;
-	int			entry;			/* number in the level's range table */
+	int			entry;			/* its range table index */
 	Bitmapset  *columns;
-	bool		whole;			/* the row as such */
+	bool		whole;			/* the row is used as a whole */
 } column_use;
 
 static bool
@@ -55,7 +54,7 @@ use_walker(Node *node, void *context)
 	return expression_tree_walker(node, use_walker, context);
 }
 
-/* May values of the subquery be left out without a change to its rows? */
+/* May values of the subquery be dropped without changing its rows? */
 static bool
 has_loose_columns(const Query *subquery)
 {
@@ -75,9 +74,9 @@ can_drop(const TargetEntry *target, const column_use *use)
 }
 
 /*
- * Of values that are made from the number of rows, or of all others.  The
- * subquery stays one that aggregates: its last private value is kept, as it
- * says that there is one row, or one for each public key.
+ * Drop unused values: those that use the number of rows, or all others.  The
+ * subquery must remain an aggregation, with one row, or one for each public
+ * key: its last private value stays.
  */
 static void
 drop_columns(Query *subquery, const column_use *use, bool sizes)
@@ -102,8 +101,7 @@ drop_columns(Query *subquery, const column_use *use, bool sizes)
 
 /*
  * dp_block_drop_unused
- *	  Make the private values of subqueries in the level's FROM that nothing
- *	  uses NULL.
+ *	  Replace unused private values of subqueries in the level's FROM by NULL.
  */
 void
 dp_block_drop_unused(Query *query)

@@ -2,11 +2,11 @@
  * walk.c
  *	  Find every DP block of a query tree, at every level, and split it.
  *
- * Levels are visited from the outside in.  When a level is a block, its range
- * table moves into the inner query and is not visited again: everything in it
- * has been verified by then, and nothing but a chain of filters passed.  The
- * level's targets and HAVING stay outside and are searched further, since
- * subqueries there may hold blocks of their own.
+ * Levels are visited from the outside in.  If a level is a block, its range
+ * table moves into the inner query and is not visited again, since everything
+ * in it has been verified.  The level's targets and HAVING stay outside and
+ * are searched further, since subqueries there may contain blocks of their
+ * own.
  */
 #include "postgres.h"
 
@@ -21,8 +21,8 @@ typedef struct block_walk
 	dp_block_consumer consumer;
 	void	   *consumer_context;
 	List	   *cte_stack;		/* cteLists in reach, innermost first */
-	Query	   *outer;			/* the level around the one that is visited */
-	List	   *looked_up;		/* of Query *: groups that one looks for */
+	Query	   *outer;			/* the level around the current one */
+	List	   *looked_up;		/* of Query *: groups that a level looks up */
 	List	  **inval_items;
 	dp_refusal *refusal;
 } block_walk;
@@ -75,7 +75,7 @@ split_level(Query *query, block_walk *walk)
 		walk->consumer(block, entry, walk->consumer_context);
 }
 
-/* A level without aggregates: does it ask for public keys alone? */
+/* Split a level without aggregates if it asks only for public keys. */
 static bool
 split_keys(Query *query, block_walk *walk)
 {
@@ -88,7 +88,7 @@ split_keys(Query *query, block_walk *walk)
 	return true;
 }
 
-/* Visit one level; true when it was a block.  Stops at a refusal. */
+/* Visit one level; true if it was a block.  Stops at a refusal. */
 static bool
 walk_level(Query *query, block_walk *walk)
 {
@@ -125,7 +125,7 @@ walk_level(Query *query, block_walk *walk)
 	{
 		RangeTblEntry *entry = lfirst(lc);
 
-		/* A released level stays a level: it must not be pulled up. */
+		/* A released level must remain a level: it must not be pulled up. */
 		if (entry->rtekind == RTE_SUBQUERY && walk->refusal == NULL &&
 			walk_level(entry->subquery, walk))
 			entry->security_barrier = true;

@@ -1,6 +1,6 @@
 /*
  * whole_row.c
- *	  Rows of subqueries as a whole: q in SELECT q FROM (..) AS q.
+ *	  Whole rows of subqueries: q in SELECT q FROM (..) AS q.
  */
 #include "postgres.h"
 
@@ -49,8 +49,8 @@ whole_row_walker(Node *node, void *context)
 
 /*
  * dp_block_check_whole_rows
- *	  Refuse a query with a row of a subquery as a whole, which would have the
- *	  errors of its columns, too.
+ *	  Refuse a query that uses a whole row of a subquery, since the row would
+ *	  include the errors of its columns.
  */
 dp_refusal *
 dp_block_check_whole_rows(Query *query)
@@ -63,6 +63,6 @@ dp_block_check_whole_rows(Query *query)
 							walk.found->location,
 							"The error would be one more column of that row.",
 							"Name the columns that are wanted.",
-							"dp_error is not supported beside a whole row of "
-							"a subquery");
+							"dp_error is not supported together with a whole "
+							"row of a subquery");
 }

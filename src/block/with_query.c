@@ -2,11 +2,11 @@
  * with_query.c
  *	  WITH queries in what a block reads.
  *
- * A WITH query belongs to the outer query, and a block runs by itself, so each
- * reference becomes a copy.  That changes nothing where the copies give the
- * same rows.  Where they would not, since values are drawn or a function is
- * volatile, there is one reference, or several that are joined as they are and
- * stand for the same rows (named_rows.c).
+ * A WITH query belongs to the outer query, and a block runs separately, so
+ * each reference becomes a copy.  That changes nothing if the copies return
+ * the same rows.  If they would not, because values are drawn or a function is
+ * volatile, there may be only one reference, or several that are joined as
+ * they are and share the same rows (named_rows.c).
  */
 #include "postgres.h"
 
@@ -17,7 +17,7 @@
 
 #include "read_rows.h"
 
-/* The WITH queries in reach of a level, its own first: copies of a stack. */
+/* The WITH queries visible in a level, its own first: a copy of the stack. */
 static List *
 enter(List *cte_stack, Query *level)
 {
@@ -91,9 +91,9 @@ outward_walker(Node *node, void *context)
 }
 
 /*
- * There is a copy more of a WITH query, or one less: what it refers to outside
- * of itself has one reference more or less, and so on where that is the first
- * or the last.  `stack` is that of its level.
+ * There is one more copy of a WITH query, or one less: adjust the references
+ * to what it uses outside of itself, recursively if that was the first or the
+ * last one.  `stack` is that of its level.
  */
 static void
 count_outward(Node *query, List *stack, int change)
@@ -139,7 +139,7 @@ recount_walker(Node *node, void *context)
 		{
 			CommonTableExpr *cte = lfirst_node(CommonTableExpr, lc);
 
-			/* it runs, whoever refers to it */
+			/* it runs without references, too */
 			if (cte->cterefcount == 0 &&
 				castNode(Query, cte->ctequery)->commandType != CMD_SELECT)
 				(void) recount_walker(cte->ctequery, &stack);
@@ -151,9 +151,9 @@ recount_walker(Node *node, void *context)
 
 /*
  * dp_block_recount_with
- *	  Have the WITH queries of a statement know how many references reach
- *	  them, after some were taken over or left out: the planner plans those
- *	  that have any, and rights are looked at for these.
+ *	  Count the references to each WITH query of a statement, after some were
+ *	  moved or dropped: the planner plans those with references, and rights are
+ *	  checked for these.
  */
 void
 dp_block_recount_with(Query *query)
@@ -167,11 +167,11 @@ dp_block_recount_with(Query *query)
 
 /*
  * dp_block_expand_with
- *	  Put a copy of its query in place of a reference to a WITH query, which
- *	  *found receives.
+ *	  Replace a reference to a WITH query by a copy of its query; *found
+ *	  receives the WITH query.
  *
- * The query sat in the cteList of the level ctelevelsup above; it moves that
- * much further in.
+ * The query was in the cteList of the level ctelevelsup above; it moves that
+ * many levels further in.
  */
 dp_refusal *
 dp_block_expand_with(RangeTblEntry *entry, List *cte_stack,
@@ -207,13 +207,13 @@ dp_block_expand_with(RangeTblEntry *entry, List *cte_stack,
 	return NULL;
 }
 
-/* Copies in one block. */
+/* Most copies in one block. */
 #define EXPANDED_MAX 256
 
 /*
  * dp_block_note_expanded
- *	  A copy of a WITH query stands in a level of the rowset.  Queries that use
- *	  one another twice make more copies than anybody waits for.
+ *	  Record a copy of a WITH query in a level of the rowset.  Queries that
+ *	  each use another one twice make exponentially many copies.
  */
 dp_refusal *
 dp_block_note_expanded(dp_rowset *rowset, const CommonTableExpr *cte)
@@ -235,7 +235,7 @@ dp_block_note_expanded(dp_rowset *rowset, const CommonTableExpr *cte)
 typedef struct reads_walk
 {
 	List	   *stack;
-	bool		any;			/* relations, not only protected ones */
+	bool		any;			/* any relation, not only protected ones */
 } reads_walk;
 
 static bool
@@ -276,7 +276,7 @@ reads_walker(Node *node, void *context)
 
 /*
  * dp_block_reads_private
- *	  Does a query read private rows, other than by private aggregates?
+ *	  Does a query read private rows other than through private aggregates?
  */
 bool
 dp_block_reads_private(Query *query, List *cte_stack)
@@ -286,7 +286,7 @@ dp_block_reads_private(Query *query, List *cte_stack)
 	return reads_walker((Node *) query, &walk);
 }
 
-/* dp_block_reads_relation: does it read any relation, by whatever way? */
+/* dp_block_reads_relation: does it read any relation, in any way? */
 bool
 dp_block_reads_relation(Query *query, List *cte_stack)
 {
@@ -300,7 +300,7 @@ dp_block_reads_relation(Query *query, List *cte_stack)
 typedef struct inside_walk
 {
 	List	   *stack;
-	int			depth;			/* levels inside the item */
+	int			depth;			/* depth inside the item */
 	dp_rowset  *rowset;
 	dp_refusal *refusal;
 } inside_walk;
@@ -343,7 +343,7 @@ inside_walker(Node *node, void *context)
 
 /*
  * dp_block_expand_with_inside
- *	  Put copies in place of what a joined item refers to outside of itself.
+ *	  Replace references of a joined item to outer WITH queries by copies.
  */
 dp_refusal *
 dp_block_expand_with_inside(RangeTblEntry *entry, List *cte_stack,
@@ -379,8 +379,8 @@ check_uses(const CommonTableExpr *cte, const dp_rowset *rowset)
 	if (uses + joined <= 1 || !differs_each_time(cte))
 		return NULL;
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-							"Its values would be released again, or be "
-							"others, for each use.",
+							"Its values would be released again, or differ, "
+							"for each use.",
 							"Use it once, or store its rows in a temporary "
 							"table.",
 							"WITH query \"%s\" is used below a private "
@@ -389,7 +389,8 @@ check_uses(const CommonTableExpr *cte, const dp_rowset *rowset)
 
 /*
  * dp_block_check_with
- *	  Of a verified rowset: do all uses of a WITH query see the same rows?
+ *	  Refuses a verified rowset unless all uses of a WITH query see the same
+ *	  rows.
  */
 dp_refusal *
 dp_block_check_with(const dp_rowset *rowset)
