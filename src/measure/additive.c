@@ -2,9 +2,9 @@
  * additive.c
  *	  Laplace and Gaussian noise on exact integers: price, scale and charge.
  *
- * dp_pg.mechanism decides between the two.  Both are given the sensitivity of
- * all numbers of a measurement together, in every group, so one price pays
- * for all of them and each number gets noise of the same law.
+ * dp_pg.mechanism decides between the two.  Both take the sensitivity of all
+ * numbers of a measurement together, over all groups, so one price pays for
+ * all of them and each number gets noise of the same distribution.
  */
 #include "postgres.h"
 
@@ -12,7 +12,7 @@
 
 #include "dp_measure.h"
 
-/* Most bits of sigma^2's numerator and denominator kept below this. */
+/* Limit on the bits of sigma^2's numerator and denominator. */
 #define VARIANCE_BITS 62
 
 static void
@@ -37,7 +37,7 @@ set_laplace(dp_measure *measure, dp_uint128 sensitivity)
 	charge->delta = 0;
 }
 
-/* The least integer whose square is at least x. */
+/* The smallest integer whose square is at least x. */
 static dp_uint128
 ceiling_root(dp_uint128 x)
 {
@@ -57,7 +57,7 @@ ceiling_root(dp_uint128 x)
 }
 
 /*
- * unit * factor, rounded up where it does not fit: a larger variance is more
+ * unit * factor, rounded up if it does not fit: a larger variance is more
  * private.
  */
 static dp_rational
@@ -84,7 +84,9 @@ scale_variance(const dp_rational *unit, dp_uint128 factor)
 	return variance;
 }
 
-/* dp_measure_read_delta: the setting dp_pg.delta; false: it is not set. */
+/*
+ * dp_measure_read_delta: read the setting dp_pg.delta; false if it is not set.
+ */
 bool
 dp_measure_read_delta(dp_fixed *delta)
 {
@@ -96,7 +98,7 @@ dp_measure_read_delta(dp_fixed *delta)
 	return true;
 }
 
-/* The same for noise; 22023 when it is not set. */
+/* The same, for noise; 22023 if it is not set. */
 static dp_fixed
 delta_setting(void)
 {
@@ -144,7 +146,7 @@ set_gaussian(dp_measure *measure, dp_uint128 squared, bool scalar)
 		if (status == DP_OK)
 			status = dp_acct_rho_from_gaussian((uint64) root, &variance, &rho);
 	}
-	/* Variances out of reach of the exact formula take the general one. */
+	/* Variances outside the range of the exact formula use the general one. */
 	if (status != DP_OK)
 	{
 		status = dp_acct_gaussian_variance_zcdp(1, epsilon, delta, &unit);
@@ -162,12 +164,12 @@ set_gaussian(dp_measure *measure, dp_uint128 squared, bool scalar)
 
 /*
  * dp_measure_set_noise
- *	  Price, law and charge of noise on numbers that move by at most l1 in L1
- *	  and by at most the root of l2_squared in L2 between neighbours, in
- *	  granules and over all groups; `scalar` says that it is one number.
+ *	  Set price, distribution and charge of noise on numbers that differ
+ *	  between neighbours by at most l1 in L1 and the root of l2_squared in L2,
+ *	  in granules and over all groups; `scalar`: there is only one number.
  *
- * Source: doc/theory.md T6 (discrete Laplace is epsilon-DP in L1), T22 and
- * T41 (its rho, for vectors too); Gaussian as set_gaussian.
+ * Source: doc/theory.md T6 (discrete Laplace is epsilon-DP in L1), T22 and T41
+ * (its rho, for vectors too); Gaussian as set_gaussian.
  */
 void
 dp_measure_set_noise(dp_measure *measure, dp_uint128 l1,
@@ -181,16 +183,16 @@ dp_measure_set_noise(dp_measure *measure, dp_uint128 l1,
 
 /*
  * dp_measure_set_group_noise
- *	  The same for several numbers of a group, of which a unit moves the sum
- *	  of distances by at most `most` in each of kappa groups: kappa most in L1
- *	  and sqrt(kappa) most in L2, twice that when a unit is replaced (T43).
+ *	  The same for several numbers of a group, which a unit changes by at most
+ *	  `most` in L1 in each of kappa groups: kappa most in L1 and sqrt(kappa)
+ *	  most in L2 overall, twice that if a unit is replaced (T43).
  */
 void
 dp_measure_set_group_noise(dp_measure *measure, dp_uint128 most)
 {
 	const dp_contribution *c = &measure->contribution;
 	dp_uint128	l1 = dp_measure_product(most, (dp_uint128) c->kappa);
-	dp_uint128	l2 = 0;			/* squared; it may be too large for 128 bits */
+	dp_uint128	l2 = 0;			/* squared; may not fit into 128 bits */
 
 	if (measure->gaussian)
 		l2 = dp_measure_product(dp_measure_product(l1, most),
@@ -218,7 +220,7 @@ dp_measure_add_noise(const dp_measure *measure, dp_int128 exact)
 	return sum;
 }
 
-/* dp_measure_noise_scale: the Laplace scale or sigma, for people's eyes. */
+/* dp_measure_noise_scale: the Laplace scale or sigma, for display. */
 double
 dp_measure_noise_scale(const dp_measure *measure)
 {
@@ -231,8 +233,9 @@ dp_measure_noise_scale(const dp_measure *measure)
 
 /*
  * dp_measure_none
- *	  The sum of so many noises is above this with probability 1/20 at most,
- *	  where dp_pg.suppress asks what could be noise alone; else 0.
+ *	  If dp_pg.suppress is on, a number that the sum of `noises` noises exceeds
+ *	  with probability at most 1/20, so that smaller sums may be noise alone;
+ *	  else 0.
  */
 dp_int128
 dp_measure_none(const dp_measure *measure, int noises)
@@ -247,7 +250,7 @@ dp_measure_none(const dp_measure *measure, int noises)
 
 /*
  * dp_measure_noise_error: what |noise| exceeds with probability beta, for
- * people's eyes; Gaussian noise by the continuous law of the same variance,
+ * display; Gaussian noise by the continuous distribution of the same variance,
  * rounded to integers.
  */
 double

@@ -1,17 +1,17 @@
 /*
  * bounded.c
- *	  Blocks whose units have many rows: what their inner query gives, and what
- *	  the rows of each unit add to the cells of groups.
+ *	  Blocks whose units have many rows: what their inner query returns, and
+ *	  what the rows of each unit add to the cells of groups.
  *
- * The inner query does not aggregate.  It gives, for each row that passes
- * WHERE, the place of its group, its unit, and for each measure a number, or
- * NULL where the row does not count in it.  src/bound takes these rows, and
- * what it gives for a unit is bounded whatever rows the unit has; the
- * sensitivities of measures are about that (doc/theory.md T78, T79).
+ * The inner query does not aggregate.  It returns, for each row that passes
+ * WHERE, the place of its group, its unit, and for each measurement a number,
+ * or NULL if the row does not count in it. src/bound takes these rows, and
+ * what it returns for a unit is bounded whatever rows the unit has; the
+ * sensitivities of measurements refer to that (doc/theory.md T78, T79).
  *
  * Values of undeclared keys follow the unit, and become the name of the row's
- * group; so do the places of large keys.  Of such groups those that are told
- * come one after the other, and each has the cells for itself (T105).
+ * group; so do the places of large keys.  Released groups of such keys are
+ * processed one after another, each with the same cells (T105).
  */
 #include "postgres.h"
 
@@ -34,31 +34,32 @@ struct dp_measure_units
 {
 	const dp_release_spec *spec;
 	dp_bounder *bounder;
-	dp_distinct_groups **distinct;	/* by measure; most are NULL */
-	int		   *offsets;		/* of a measure's cells in a group */
-	bool		lists;			/* some measures take several of a row's
-								 * values: lists of conditions */
-	Datum		values[DP_BOUND_COLUMNS];	/* then: of each measure */
+	dp_distinct_groups **distinct;	/* by measurement; most are NULL */
+	int		   *offsets;		/* of each measurement's cells in a group */
+	bool		lists;			/* some measurements use several values of a
+								 * row: lists of conditions */
+	Datum		values[DP_BOUND_COLUMNS];	/* if so, those of each
+											 * measurement */
 	bool		nulls[DP_BOUND_COLUMNS];
 	dp_cell    *cells;
 	int			width;
 	MemoryContext keep;
 
 	/* undeclared keys */
-	dp_told_names *names;		/* NULL: there are none */
+	dp_told_names *names;		/* NULL if there are none */
 	int			ntold;
-	char	   *name;			/* room for one */
-	MemoryContext context;		/* of all this */
-	MemoryContext group;		/* of the group that is told */
-	const char *told_name;		/* its own */
+	char	   *name;			/* room for one name */
+	MemoryContext context;		/* of this struct and all below it */
+	MemoryContext group;		/* of the group being released */
+	const char *told_name;		/* its name */
 	dp_measure_told told;
 	void	   *told_context;
 };
 
 /*
  * dp_measure_set_bound
- *	  What the rows of a unit become in each group; from prepare, when the
- *	  grid is known.
+ *	  Set what the rows of a unit become in each group; called by prepare, when
+ *	  the grid is known.
  */
 void
 dp_measure_set_bound(dp_measure *measure, dp_bound_kind kind)
@@ -99,7 +100,10 @@ dp_measure_row_case(Expr *condition, Expr *result)
 	return (Expr *) choice;
 }
 
-/* dp_measure_row_granules: of a row of dp_measure_bounded_sum. */
+/*
+ * dp_measure_row_granules: the number of granules of a row for
+ * dp_measure_bounded_sum.
+ */
 Expr *
 dp_measure_row_granules(const dp_measure *measure, Expr *argument)
 {
@@ -107,7 +111,10 @@ dp_measure_row_granules(const dp_measure *measure, Expr *argument)
 								 &measure->grid);
 }
 
-/* What of the aggregate's arguments is its own: count_tables' comes second. */
+/*
+ * The aggregate's argument without other constants: that of count_tables comes
+ * second.
+ */
 static Expr *
 argument_of(const dp_measure *measure, const Aggref *native)
 {
@@ -125,7 +132,7 @@ argument_of(const dp_measure *measure, const Aggref *native)
 	return NULL;
 }
 
-/* The number of a row in a measure: NULL where the row does not count. */
+/* The number of a row in a measurement: NULL if the row does not count. */
 static Expr *
 row_of(const dp_measure *measure, const Aggref *native)
 {
@@ -138,7 +145,7 @@ row_of(const dp_measure *measure, const Aggref *native)
 	return dp_measure_row_case(native->aggfilter, number);
 }
 
-/* The conditions of a measure that has a list of them, or NIL. */
+/* The conditions of a measurement that has a list of them, or NIL. */
 static List *
 conditions_of(const dp_measure *measure)
 {
@@ -150,7 +157,7 @@ conditions_of(const dp_measure *measure)
 	return castNode(ArrayExpr, argument->expr)->elements;
 }
 
-/* Another column of the rows. */
+/* Add a column to the rows. */
 static List *
 add_target(List *targets, Expr *expression)
 {
@@ -159,7 +166,10 @@ add_target(List *targets, Expr *expression)
 											pstrdup("row"), false));
 }
 
-/* What a row has in a measure: one number, or each condition of a list. */
+/*
+ * Add what a row has in a measurement: one number, or each condition of a
+ * list.
+ */
 static List *
 add_row(List *targets, const dp_measure *measure, const Aggref *exact)
 {
@@ -176,8 +186,8 @@ add_row(List *targets, const dp_measure *measure, const Aggref *exact)
 
 /*
  * dp_measure_list_rows
- *	  Have a verified inner query, whose targets are the keys, or the places of
- *	  large ones, the unit and exact aggregates, give rows of units instead.
+ *	  Make a verified inner query, whose targets are the keys, or the places of
+ *	  large ones, the unit and exact aggregates, return rows of units instead.
  */
 void
 dp_measure_list_rows(const dp_release_spec *spec, Query *inner, Expr *place)
@@ -241,7 +251,7 @@ make_bound(const dp_release_spec *spec)
 
 /*
  * dp_measure_units_create
- *	  No rows yet, in the current context.
+ *	  Create it without rows, in the current context.
  */
 dp_measure_units *
 dp_measure_units_create(const dp_release_spec *spec)
@@ -285,7 +295,10 @@ dp_measure_units_create(const dp_release_spec *spec)
 	return units;
 }
 
-/* The name of a row's group; false: it is too long, and the row in none. */
+/*
+ * Set the name of a row's group; false if it is too long, so that the row is
+ * in none.
+ */
 static bool
 set_name(dp_measure_units *units, const Datum *values, const bool *nulls)
 {
@@ -300,7 +313,7 @@ set_name(dp_measure_units *units, const Datum *values, const bool *nulls)
 
 /*
  * dp_measure_row_bytes
- *	  What a row of a unit takes in memory, but for the bytes that name a unit.
+ *	  Memory for a row of a unit, without the bytes of the unit's name.
  */
 Size
 dp_measure_row_bytes(const dp_release_spec *spec)
@@ -311,8 +324,9 @@ dp_measure_row_bytes(const dp_release_spec *spec)
 }
 
 /*
- * The columns of a row, of which a list of conditions has several, as what
- * measures take; a row without any of a list's is counted by none of them.
+ * Turn the columns of a row, several for a list of conditions, into what
+ * measurements take; a row for which no condition of a list holds does not
+ * count in it.
  */
 static void
 gather_lists(dp_measure_units *units, const Datum *values, const bool *nulls)
@@ -338,7 +352,8 @@ gather_lists(dp_measure_units *units, const Datum *values, const bool *nulls)
 
 /*
  * dp_measure_units_add
- *	  A row of dp_measure_list_rows.  Without unit or group it counts nowhere.
+ *	  Add a row of dp_measure_list_rows.  Without a unit or group it does not
+ *	  count.
  */
 void
 dp_measure_units_add(dp_measure_units *units, TupleTableSlot *slot)
@@ -362,7 +377,7 @@ dp_measure_units_add(dp_measure_units *units, TupleTableSlot *slot)
 				 slot->tts_values[COLUMN_UNIT], values, nulls);
 }
 
-/* dp_bound_sink */
+/* dp_bound_sink: adds a part */
 static void
 add_part(void *context, int64 group, int column, const dp_bound_part *part)
 {
@@ -394,8 +409,8 @@ add_distinct(dp_measure_units *units, int measure)
 
 /*
  * dp_measure_units_end_part
- *	  All rows of the units that have any so far are there: add what they add
- *	  to the cells, `width` of them for each group.  States are made in `keep`.
+ *	  All rows of the units so far have been added: add their parts to the
+ *	  cells, `width` of them for each group.  States are made in `keep`.
  */
 void
 dp_measure_units_end_part(dp_measure_units *units, dp_cell *cells, int width,
@@ -407,7 +422,7 @@ dp_measure_units_end_part(dp_measure_units *units, dp_cell *cells, int width,
 	dp_bound_finish(units->bounder, add_part, units);
 }
 
-/* dp_measure_units_finish: the last part, and what all of them are. */
+/* dp_measure_units_finish: end the last part, and complete the cells. */
 void
 dp_measure_units_finish(dp_measure_units *units, dp_cell *cells, int width,
 						MemoryContext keep)
@@ -422,7 +437,7 @@ dp_measure_units_finish(dp_measure_units *units, dp_cell *cells, int width,
 
 /* ---- undeclared keys ---- */
 
-/* dp_bound_teller */
+/* dp_bound_teller: gets the number of released groups */
 static void
 count_told(void *context, int64 told)
 {
@@ -433,7 +448,7 @@ count_told(void *context, int64 told)
 	MemoryContextSwitchTo(old);
 }
 
-/* dp_bound_teller */
+/* dp_bound_teller: begins a released group */
 static void
 begin_told(void *context, int64 group, const char *name, Size length)
 {
@@ -453,14 +468,14 @@ begin_told(void *context, int64 group, const char *name, Size length)
 	MemoryContextSwitchTo(old);
 }
 
-/* dp_bound_sink: all parts are of one group */
+/* dp_bound_sink: all parts belong to one group */
 static void
 add_told(void *context, int64 group, int column, const dp_bound_part *part)
 {
 	add_part(context, 0, column, part);
 }
 
-/* dp_bound_teller */
+/* dp_bound_teller: ends a released group */
 static void
 end_told(void *context, int64 group)
 {
@@ -475,9 +490,9 @@ end_told(void *context, int64 group)
 
 /*
  * dp_measure_units_tell
- *	  Undeclared keys, and all rows are there: of each group that is told, one
- *	  after the other, its cells are filled, and `told` is called with its
- *	  place among the public values of the other keys.
+ *	  For undeclared keys, when all rows have been added: for each released
+ *	  group in turn, fill its cells and call `told` with its place among the
+ *	  public values of the other keys.
  */
 void
 dp_measure_units_tell(dp_measure_units *units, dp_cell *cells, int width,
@@ -496,7 +511,8 @@ dp_measure_units_tell(dp_measure_units *units, dp_cell *cells, int width,
 
 /*
  * dp_measure_units_told
- *	  The keys of the group that is told: undeclared ones, among all of them.
+ *	  The undeclared keys of the group being released, at their positions among
+ *	  all keys.
  */
 void
 dp_measure_units_told(const dp_measure_units *units, Datum *values,
@@ -507,7 +523,7 @@ dp_measure_units_told(const dp_measure_units *units, Datum *values,
 
 /*
  * dp_measure_add_value
- *	  A part of one value, which is the place of a cell.
+ *	  Add a part that is one value, the place of a cell.
  */
 void
 dp_measure_add_value(const dp_measure *measure, const dp_bound_part *part,

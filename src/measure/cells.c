@@ -4,12 +4,12 @@
  *
  * Groups are numbered in the order of the answer: the first key varies
  * slowest.  The receiver adds inner rows to their groups, in any order; a row
- * whose key is not public counts nowhere.  Release walks the groups in order,
- * empty ones too, and draws fresh noise for every value.  So the number, the
- * order and the spelling of the rows depend on public things only, and with
- * dp_pg.suppress on released values.
+ * whose key is not public does not count.  Release visits the groups in order,
+ * including empty ones, and draws fresh noise for every value.  So the number,
+ * the order and the spelling of the rows depend only on public things, and
+ * with dp_pg.suppress on released values.
  *
- * With undeclared keys groups are answered as they are told (bounded.c).
+ * With undeclared keys groups are returned as they are released (bounded.c).
  */
 #include "postgres.h"
 
@@ -24,9 +24,9 @@ struct dp_cells
 {
 	DestReceiver receiver;		/* first, so that it can be cast */
 	const dp_release_spec *spec;
-	int			width;			/* cells of one group */
+	int			width;			/* cells per group */
 	dp_cell    *cells;			/* spec->groups * width */
-	dp_measure_units *units;	/* spec->many only */
+	dp_measure_units *units;	/* if spec->many */
 	MemoryContext keep;			/* of the cells and their states */
 	MemoryContext scratch;		/* reset for every row */
 };
@@ -40,7 +40,7 @@ group_of(const dp_release_spec *spec, TupleTableSlot *slot)
 	return slot->tts_isnull[0] ? -1 : DatumGetInt32(slot->tts_values[0]);
 }
 
-/* One row: the exact numbers of all groups. */
+/* Add the only row, with the exact numbers of all groups. */
 static void
 add_states(dp_cells *cells, TupleTableSlot *slot)
 {
@@ -64,7 +64,7 @@ add_states(dp_cells *cells, TupleTableSlot *slot)
 		}
 }
 
-/* The exact numbers of one group. */
+/* Add the exact numbers of one group. */
 static void
 add_group(dp_cells *cells, TupleTableSlot *slot)
 {
@@ -107,7 +107,7 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 
 /*
  * dp_measure_cells_create
- *	  All groups at zero, in the current context.
+ *	  Create it with all groups at zero, in the current context.
  */
 dp_cells *
 dp_measure_cells_create(const dp_release_spec *spec)
@@ -132,7 +132,7 @@ dp_measure_cells_create(const dp_release_spec *spec)
 	return cells;
 }
 
-/* dp_measure_cells_receiver: for the executor of the inner query. */
+/* dp_measure_cells_receiver: the receiver of the inner query's rows. */
 DestReceiver *
 dp_measure_cells_receiver(dp_cells *cells)
 {
@@ -141,7 +141,7 @@ dp_measure_cells_receiver(dp_cells *cells)
 
 /*
  * dp_measure_cells_end_part
- *	  The rows that were received are all that their units have.
+ *	  The rows received so far are all that their units have.
  */
 void
 dp_measure_cells_end_part(dp_cells *cells)
@@ -150,15 +150,15 @@ dp_measure_cells_end_part(dp_cells *cells)
 							  cells->keep);
 }
 
-/* Where rows of an answer go. */
+/* The destination of the answer's rows. */
 typedef struct answer
 {
 	dp_cells   *cells;
 	TupleTableSlot *slot;
 	dp_reader_sink sink;
 	void	   *context;
-	int64		none;			/* of groups that are left out: size_of_none */
-	const int64 *own_none;		/* of values */
+	int64		none;			/* size_of_none for groups that are left out */
+	const int64 *own_none;		/* and for values */
 } answer;
 
 static void
@@ -174,9 +174,9 @@ give_row(const answer *to)
 }
 
 /*
- * Up to which released number of rows, the n-th aggregate from 1, there may be
- * none: with more, no rows would be taken for some with probability 1/20 at
- * most.  -1 for n = 0, where no number decides.
+ * The largest released count, of the n-th aggregate from 1, that may be noise
+ * alone: an empty group exceeds it with probability at most 1/20. -1 for n =
+ * 0: no count decides.
  */
 static int64
 size_of_none(const dp_release_spec *spec, int n)
@@ -189,7 +189,7 @@ size_of_none(const dp_release_spec *spec, int n)
 	return error < 1e18 ? (int64) error : INT64CONST(1000000000000000000);
 }
 
-/* Of values that are told only where there are rows. */
+/* The same for values that are returned only if there are rows. */
 static int64 *
 sizes_of_none(const dp_release_spec *spec)
 {
@@ -201,7 +201,7 @@ sizes_of_none(const dp_release_spec *spec)
 	return none;
 }
 
-/* Make values NULL whose number of rows cannot be told from none. */
+/* Make values NULL whose count cannot be told from none. */
 static void
 forget_values(const dp_release_spec *spec, const int64 *none,
 			  const Datum *values, bool *nulls)
@@ -217,7 +217,7 @@ forget_values(const dp_release_spec *spec, const int64 *none,
 	}
 }
 
-/* Public keys of a group; those that are told follow. */
+/* Set the public keys of a group; released ones follow. */
 static void
 set_keys(const answer *to, int64 group)
 {
@@ -271,7 +271,7 @@ set_values(const answer *to, const dp_cell *cell)
 		nulls[n + i] |= nulls[i];
 }
 
-/* Is the released number of rows more than there may be of none? */
+/* Is the released count larger than that of an empty group may be? */
 static bool
 has_size(const answer *to)
 {
@@ -299,7 +299,7 @@ give_group(const answer *to, int64 group, const dp_cell *cell, bool told)
 	MemoryContextReset(to->cells->scratch);
 }
 
-/* dp_measure_told */
+/* dp_measure_told: returns a released group */
 static void
 give_told(void *context, int64 group)
 {
@@ -310,10 +310,10 @@ give_told(void *context, int64 group)
 
 /*
  * dp_measure_cells_release
- *	  Draw noise and give the sink one row per public group, in order, each a
- *	  minimal tuple; with undeclared keys, one per group that is told, in no
- *	  order that would tell anything.  Groups whose released number of rows
- *	  cannot be told from none are left out where the block says so.
+ *	  Draw noise and pass the sink one row per public group, in order, each a
+ *	  minimal tuple; with undeclared keys, one per released group, in an order
+ *	  that reveals nothing.  Groups whose released count cannot be told from
+ *	  none are left out if the block says so.
  */
 void
 dp_measure_cells_release(dp_cells *cells, TupleDesc result,

@@ -1,12 +1,12 @@
 /*
  * count_shares.c
- *	  How many released values of a query take the default price.
+ *	  How many released values of a query have the default price.
  *
  * With dp_pg.split the setting dp_pg.epsilon is the price of the whole query:
- * it is divided among the values that name no price of their own.  The number
- * is that of the query's text, with what runs before a release included;
- * those are planned when the release runs and are then told the number of the
- * query they belong to.
+ * it is divided among the values without a price of their own.  They are
+ * counted in the query's text, including queries that run before a release;
+ * those are planned when the release runs, and then use the number of the
+ * enclosing query.
  */
 #include "postgres.h"
 
@@ -14,7 +14,7 @@
 
 #include "dp_measure.h"
 
-/* Of the query whose subquery is being planned; 0 outside of that. */
+/* The number of the query whose subquery is being planned; otherwise 0. */
 static int	enclosing_share = 0;
 
 static bool
@@ -26,8 +26,8 @@ takes_default(const Aggref *aggregate, int kind)
 }
 
 /*
- * Could a query that is not split yet have keys that are told by threshold?
- * One share too many costs accuracy only.
+ * May a query that is not split yet have keys that are released by threshold?
+ * One share too many only costs accuracy.
  */
 static bool
 may_decide(const Query *query)
@@ -59,7 +59,10 @@ count_walker(Node *node, void *context)
 	return expression_tree_walker(node, count_walker, context);
 }
 
-/* dp_measure_count_default: values of a block that name no price. */
+/*
+ * dp_measure_count_default: number of a block's values without a price of
+ * their own.
+ */
 int
 dp_measure_count_default(const dp_block *block)
 {
@@ -75,7 +78,8 @@ dp_measure_count_default(const dp_block *block)
 
 /*
  * dp_measure_count_share
- *	  Values with the default price in the blocks of one planner call.
+ *	  Number of values with the default price in the blocks of one planner
+ *	  call.
  */
 int
 dp_measure_count_share(List *blocks)

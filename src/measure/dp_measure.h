@@ -1,7 +1,7 @@
 /*
  * dp_measure.h
- *	  Public interface of the measure folder: one released value of a block,
- *	  and all values of all its groups.
+ *	  Public interface of the measure room: one released value of a block, and
+ *	  all values of all its groups.
  *
  * A measurement turns exact integers ("cells", additive over rows and over
  * groups) into one noisy value.  It lives through these steps, all on public
@@ -12,9 +12,9 @@
  *	  load		add one inner row's results to a group's cells
  *	  release	cells + noise -> the value
  *
- * Several inner rows may belong to one group, so load adds.  Adding a
- * measurement means one file, a kind and its symbol in the catalog's
- * list, a line in registry.c, and SQL.
+ * Several inner rows may belong to one group, so load adds.  A new measurement
+ * needs one file, a kind and its symbol in the catalog's list, a line in
+ * registry.c, and SQL.
  *
  * Functions begin with dp_measure_, or dp_cells_: the exact integers of all
  * groups.  Include postgres.h first.
@@ -33,10 +33,10 @@
 #include "../reader/dp_reader.h"
 
 /*
- * How much one privacy unit can stand in the rows of a block: at most kappa
- * group keys, at most `rows` rows in each; `replace` says that neighbours
- * differ by replacing one unit instead of adding or removing one.  Where units
- * have many rows (`many`) they are bounded so (bounded.c).
+ * How much of a block's rows may belong to one privacy unit: at most kappa
+ * group keys, with at most `rows` rows in each; `replace`: neighbours differ
+ * by replacing one unit instead of adding or removing one.  If units have many
+ * rows (`many`), bounded.c enforces these bounds.
  */
 typedef struct dp_contribution
 {
@@ -69,18 +69,18 @@ typedef struct dp_measure_ops
 						 MemoryContext keep);
 
 	/*
-	 * *isnull is false before; *error, the 95% error of the value in its own
-	 * unit, is NAN before, which says that none is known (released_error.c).
+	 * *isnull is initially false; *error, the 95% error in the value's own
+	 * unit, is initially NAN: unknown (released_error.c).
 	 */
 	Datum		(*release) (const dp_measure *measure, const dp_cell *cells,
 							bool *isnull, double *error);
-	const char *error_suffix;	/* to the 95% error in EXPLAIN, or NULL */
+	const char *error_suffix;	/* follows the 95% error in EXPLAIN; or NULL */
 
 	/*
-	 * Where units have many rows, instead of inner and load: what the rows of
-	 * a unit become in a group (prepare fills measure->bound), a row's number
-	 * (bigint; COUNT: anything; DISTINCT: the value), NULL where it does not
-	 * count, and adding a part.  NULL: such units are not supported.
+	 * If units have many rows, instead of inner and load: `row` is a row's
+	 * number (bigint; COUNT: anything; DISTINCT: the value), NULL if it does
+	 * not count; prepare sets in measure->bound what the rows of a unit become
+	 * in a group; `add` adds a part.  NULL: such units are not supported.
 	 */
 	Expr	   *(*row) (const dp_measure *measure, Expr *argument);
 	void		(*add) (const dp_measure *measure, const dp_bound_part *part,
@@ -98,7 +98,10 @@ typedef enum dp_mechanism
 
 #define DP_MECHANISMS 4
 
-/* The second argument of a pair, as fields of dp_measure of these names. */
+/*
+ * The second argument of a pair; fields as those of the same names in
+ * dp_measure.
+ */
 typedef struct dp_second
 {
 	Oid			relid;
@@ -118,36 +121,39 @@ struct dp_measure
 	Aggref	   *aggregate;
 	Oid			argument_type;	/* base type, InvalidOid for dp_count(*) */
 	const List *relids;			/* OIDs by varno of base */
-	Oid			relid;			/* of the column that the argument is */
+	Oid			relid;			/* relation of the column that the argument
+								 * is */
 	AttrNumber	base_attnum;	/* its number, or 0 */
-	Node	   *base;			/* what its values follow from, or NULL */
-	const List *publics;		/* of Const *: what was cut from that */
+	Node	   *base;			/* what the argument's values follow from, or
+								 * NULL */
+	const List *publics;		/* of Const *: the public parts of base */
 	dp_contribution contribution;
 	int64		groups;			/* of the block */
-	int			collections;	/* aggregates of the block that keep the
-								 * values of rows, at least 1 for those */
+	int			collections;	/* aggregates of the block that keep values of
+								 * rows; if this is one, at least 1 */
 
-	dp_second	second;			/* of a pair: its other argument */
+	dp_second	second;			/* the second argument of a pair */
 
-	/* parameters as given; NULL: not given */
+	/* parameters as given; NULL if not given */
 	Numeric		lower;			/* dates and times: days, microseconds */
 	Numeric		upper;
 	Numeric		fraction;
 	Numeric		number;
 	ArrayType  *candidates;
-	dp_rational epsilon;		/* given or the setting's */
+	dp_rational epsilon;		/* given, or from the setting */
 
-	/* settings and facts when the query began */
+	/* settings and facts at the start of the query */
 	bool		gaussian;		/* dp_pg.mechanism */
-	dp_filter	filter;			/* that charges must suit */
+	dp_filter	filter;			/* charges must suit it */
 	dp_fixed	delta;			/* of Gaussian noise */
 
 	/* set by prepare; all public */
-	int			ncells;			/* of a group; 1 unless prepare says more */
-	int64		state_size;		/* most bytes of a group's state, beside its
-								 * cells; 0 unless prepare says more */
-	int			evaluated;		/* predicates, for every row */
-	bool		inferred;		/* the bounds: from base */
+	int			ncells;			/* per group; 1 unless prepare changes it */
+	int64		state_size;		/* most bytes of a group's state in addition to
+								 * cells; 0 unless prepare changes it */
+	int			evaluated;		/* number of predicates evaluated for every
+								 * row */
+	bool		inferred;		/* the bounds were inferred from base */
 	bool		on_grid;		/* grid is set */
 	dp_grid		grid;
 	dp_mechanism mechanism;
@@ -155,17 +161,19 @@ struct dp_measure
 	dp_scale	scale;
 	dp_gaussian noise;
 	dp_rational rate;
-	int64		choices;		/* of a selection, for its error */
-	dp_uint128	score_unit;		/* scores per row, for people; 0: 1 */
-	int			power;			/* of the granule that noise is in; 1 */
+	int64		choices;		/* number of candidates of a selection, for its
+								 * error */
+	dp_uint128	score_unit;		/* scores per row, for display; 0: 1 */
+	int			power;			/* noise is in granules to this power; 1 */
 	dp_bound_column bound;		/* units with many rows only */
 	dp_charge	charge;
-	void	   *plan;			/* whatever else prepare worked out */
-	const dp_measure *unprepared;	/* undeclared keys: as before prepare */
-	List	   *arguments;		/* of Const *: its parameters; as the next two
-								 * set by the release */
+	void	   *plan;			/* anything else that prepare computes */
+	const dp_measure *unprepared;	/* for undeclared keys: a copy from before
+									 * prepare */
+	List	   *arguments;		/* of Const *: its parameters; set, as the next
+								 * two, by the release */
 	int			first_exact;	/* of its exact aggregates */
-	int			columns;		/* how many they are */
+	int			columns;		/* their number */
 	int			first_column;	/* of the inner row, set by the release */
 };
 
@@ -288,20 +296,24 @@ extern const dp_measure_ops dp_measure_regr_syy;
 
 /* ---- a whole block ---- */
 
-/* Which undeclared keys are told: a release of its own (key_decision.c). */
+/*
+ * The release that decides which undeclared keys are released
+ * (key_decision.c).
+ */
 typedef struct dp_key_decision
 {
 	dp_rational epsilon;
 	dp_fixed	delta;
-	uint64		changes;		/* numbers of units that one unit moves */
+	uint64		changes;		/* the numbers of units that one unit
+								 * changes */
 	dp_key_law	law;
 	dp_charge	charge;
 } dp_key_decision;
 
 /*
- * A block with every public quantity known: grids, sensitivities, scales,
- * the whole charge, the group keys.  Made by dp_run_prepare in the
- * current context from catalog and parameters; no row has been read.
+ * A block with every public quantity known: grids, sensitivities, scales, the
+ * whole charge, the group keys.  Made by dp_run_prepare in the current context
+ * from catalog and parameters, without reading rows.
  */
 typedef struct dp_release_spec
 {
@@ -311,30 +323,31 @@ typedef struct dp_release_spec
 	dp_measure *measures;
 	int			nkeys;
 	dp_domain **domains;
-	List	   *exact;			/* of Aggref *, read only: those of the inner
-								 * query, of all measures in order */
-	List	   *settled_keys;	/* of dp_key *, in the session: without
-								 * parameters, clocks and users */
+	List	   *exact;			/* of Aggref *, read only: the inner query's,
+								 * of all measurements in order */
+	List	   *settled_keys;	/* of dp_key *, in the connection: with
+								 * parameters, clocks and users as constants */
 	int64		groups;			/* product of the domains; 1 without keys */
-	int64		held;			/* so many have their numbers in memory */
-	bool	   *large;			/* by key: public, but of too many values, so
-								 * that it is told by threshold, too */
-	bool		undeclared;		/* some keys are told by threshold */
-	dp_key_decision decision;	/* then */
+	int64		held;			/* groups whose numbers are in memory */
+	bool	   *large;			/* by key: public, but with so many values that
+								 * it is released by threshold, too */
+	bool		undeclared;		/* some keys are released by threshold */
+	dp_key_decision decision;	/* if so */
 	bool		many;			/* inner rows are rows of units: bounded.c */
-	int			helpers;		/* then: threads that may choose for them */
-	int64		max_rows;		/* the bounds then, before what is public */
-	int64		max_keys;		/* about groups; else 0 */
+	int			helpers;		/* if so: threads that may choose for them */
+	int64		max_rows;		/* if so, the bounds before public limits */
+	int64		max_keys;		/* on groups; else 0 */
 	bool		states;			/* inner rows are states: group_states.c */
-	Size		memory;			/* that its exact numbers may take */
-	Size		row;			/* of them, as a parallel worker sends it */
-	List	   *families;		/* values no row is in together: see
+	Size		memory;			/* bytes that its exact numbers may take */
+	Size		row;			/* bytes of them that a parallel worker
+								 * sends */
+	List	   *families;		/* values that share no row: see
 								 * run/disjoint.c */
 	dp_charge	charge;			/* of the whole release */
-	bool		replace_one;	/* neighbours that sensitivities are for */
-	dp_ledger_part part;		/* that it reads and no other */
-	bool		part_indexed;	/* one of many, and its size is public */
-	Const	   *part_value;		/* of block->part_value; NULL: no such */
+	bool		replace_one;	/* neighbours for which sensitivities hold */
+	dp_ledger_part part;		/* the only part that it reads */
+	bool		part_indexed;	/* one of many parts, with public size */
+	Const	   *part_value;		/* of block->part_value, or NULL */
 } dp_release_spec;
 
 /* key_decision.c */

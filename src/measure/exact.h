@@ -1,7 +1,7 @@
 /*
  * exact.h
- *	  Private to the measure folder: arithmetic over released numbers, exact
- *	  until a division, as numeric.
+ *	  Private to the measure room: arithmetic over released numbers in numeric,
+ *	  exact until a division.
  */
 #ifndef DP_MEASURE_EXACT_H
 #define DP_MEASURE_EXACT_H

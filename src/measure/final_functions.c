@@ -1,12 +1,12 @@
 /*
  * final_functions.c
- *	  Bodies of the dp_ aggregates, which are never reached when the planner
- *	  hook has replaced them.
+ *	  Bodies of the dp_ aggregates, which are not executed if the planner hook
+ *	  has replaced them.
  *
  * To clients and catalogs dp_count and the others are ordinary aggregates.
- * Executed as such they hold no state and end in an error, so that a server
- * that did not preload the library answers nothing.  The symbols of the final
- * functions say which aggregate it is: see src/catalog/aggregate.c.
+ * Executed as such they have no state and raise an error, so that a server
+ * that did not preload the library returns nothing.  The symbol of the final
+ * function identifies the aggregate: see src/catalog/aggregate.c.
  */
 #include "postgres.h"
 
@@ -35,8 +35,7 @@ raise_plain_execution(void)
 
 /*
  * dp_aggregate_count, dp_aggregate_sum, ...: final functions, one symbol for
- * each kind (aggregate.c in the catalog folder knows them); they raise 55000
- * or 0A000.
+ * each kind (see catalog/aggregate.c); they raise 55000 or 0A000.
  */
 #define TRAP(name) \
 	PG_FUNCTION_INFO_V1(name); \
@@ -80,8 +79,8 @@ PG_FUNCTION_INFO_V1(dp_error_called);
 
 /*
  * dp_error_called
- *	  SQL: dp_error(value) where no private query is around it to know the
- *	  value's error.
+ *	  SQL: dp_error(value) outside of a private query, where the value has no
+ *	  error.
  */
 Datum
 dp_error_called(PG_FUNCTION_ARGS)
@@ -90,9 +89,9 @@ dp_error_called(PG_FUNCTION_ARGS)
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("dp_error needs a private value"),
-			 errdetail("What it was given is no value of a private query in "
-					   "the same statement."),
-			 errhint("Write it beside the aggregate, as in SELECT "
+			 errdetail("Its argument is not a value of a private query in the "
+					   "same statement."),
+			 errhint("Write it in the query of the aggregate, as in SELECT "
 					 "dp_count(*), dp_error(dp_count(*)) FROM ...")));
 	PG_RETURN_NULL();
 }

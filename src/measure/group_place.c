@@ -1,26 +1,25 @@
 /*
  * group_place.c
- *	  The public group of a row, found before rows are grouped.
+ *	  The public group of a row, looked up before rows are grouped.
  *
  * An inner query groups by one integer, the place of the row among the public
- * groups, and not by raw keys; or it holds all groups in arrays and does not
- * group at all (group_states.c).  So it has at most one group more than the
- * answer has rows: what grouping takes of memory follows from public facts,
- * and nothing of it is ever put on disk.  A row whose key is not public has
- * the place NULL.
+ * groups, and not by raw keys; or it keeps all groups in arrays and does not
+ * group (group_states.c).  So it has at most one group more than the answer
+ * has rows: the memory of grouping follows from public facts, and it never
+ * spills to disk.  A row whose key is not public has the place NULL.
  *
  * A place is computed key by key, the first key varying slowest:
  *
  *	  group_place(group_place(0, k1, keys of k1), k2, keys of k2)
  *
  * where the public values of a key are a constant without pointers, looked up
- * as an axis is (axis.c).  A key that is a literal has one value, and no call.
- * A key that is computed from a column with public values is looked up by the
- * column, whose places are mapped to the key's.
+ * like an axis (axis.c).  A literal key has one value and needs no call.  A
+ * key computed from a column with public values is looked up by the column,
+ * whose places are mapped to the key's.
  *
- * A key that is told by threshold because of its many values
- * (run/large_keys.c) is looked up by itself, by dp_pg.key_place, and what is
- * found becomes part of the name of the row's group.
+ * A key that is released by threshold because of its many values
+ * (run/large_keys.c) is looked up separately, by dp_pg.key_place, and its
+ * place becomes part of the name of the row's group.
  */
 #include "postgres.h"
 
@@ -38,16 +37,19 @@
 typedef struct dp_group_keys
 {
 	int32		vl_len_;
-	int32		size;			/* values, other and NULL included */
-	int64		map;			/* where, from the beginning, the key's place
-								 * stands for each place that is found; or 0 */
-	dp_axis_finder finder;		/* last: it has no fixed length */
+	int32		size;			/* number of values, with other and NULL */
+	int64		map;			/* offset of the map from places that are found
+								 * to places of the key; or 0 */
+	dp_axis_finder finder;		/* last, since its length varies */
 } dp_group_keys;
 
 PG_FUNCTION_INFO_V1(dp_group_place);
 PG_FUNCTION_INFO_V1(dp_key_place);
 
-/* The public values that a release puts into calls; nobody else has any. */
+/*
+ * The public values that a release puts into its calls; no other caller has
+ * any.
+ */
 static const dp_group_keys *
 require_keys(FunctionCallInfo fcinfo, int argument, const char *function)
 {
@@ -73,8 +75,8 @@ find_place(const dp_group_keys *keys, Datum value, bool isnull)
 
 /*
  * dp_group_place
- *	  SQL: dp_pg.group_place(place of the keys before, key, its public values)
- *	  -> place, or NULL: among no public group.
+ *	  SQL: dp_pg.group_place(place by the keys before, key, its public values)
+ *	  -> place, or NULL if the row is in no public group.
  */
 Datum
 dp_group_place(PG_FUNCTION_ARGS)
@@ -92,8 +94,8 @@ dp_group_place(PG_FUNCTION_ARGS)
 
 /*
  * dp_key_place
- *	  SQL: dp_pg.key_place(key, its public values) -> place among them, or
- *	  NULL: it is none of them.
+ *	  SQL: dp_pg.key_place(key, its public values) -> place among them, or NULL
+ *	  if it is none of them.
  */
 Datum
 dp_key_place(PG_FUNCTION_ARGS)
@@ -109,8 +111,8 @@ dp_key_place(PG_FUNCTION_ARGS)
 /* ---- the inner query ---- */
 
 /*
- * A constant of dp_pg.group_place: public values to look up among, and the
- * place that each of n values found has (NULL: its own).
+ * A constant for dp_pg.group_place: public values for the look-up, and the
+ * place for each of n values found (NULL: its own).
  */
 static Const *
 make_keys(const dp_axis_finder *finder, Size length, const int32 *map,
@@ -142,7 +144,7 @@ is_looked_up(const dp_release_spec *spec, int key)
 
 /*
  * The public values of a key, for dp_pg.group_place and dp_pg.key_place.  The
- * latter needs no number of them, which may be beyond an int32.
+ * latter does not need their number, which may not fit into an int32.
  */
 static Const *
 keys_of(const dp_release_spec *spec, int key)
@@ -191,7 +193,7 @@ place_of(const dp_release_spec *spec, const List *targets)
 	return place;
 }
 
-/* Have the places of large keys stand for them. */
+/* Replace large keys by their places. */
 static void
 place_large_keys(const dp_release_spec *spec, const List *targets)
 {
@@ -212,7 +214,7 @@ place_large_keys(const dp_release_spec *spec, const List *targets)
 	}
 }
 
-/* One row for each group, and one for those in none. */
+/* Return one row for each group, and one for rows in none. */
 static void
 group_by(Query *inner, int nkeys, Expr *place)
 {
@@ -232,7 +234,7 @@ group_by(Query *inner, int nkeys, Expr *place)
 	inner->groupClause = list_make1(clause);
 }
 
-/* One row, of states that hold all groups. */
+/* Return one row, with the states of all groups. */
 static void
 gather_states(const dp_release_spec *spec, Query *inner, Expr *place)
 {
@@ -256,8 +258,8 @@ gather_states(const dp_release_spec *spec, Query *inner, Expr *place)
 
 /*
  * dp_measure_group_by_place
- *	  Have a verified inner query, whose first targets are the keys, answer by
- *	  place; without keys there is nothing to do, unless units have many rows.
+ *	  Make a verified inner query, whose first targets are the keys, group by
+ *	  place.  Without keys there is nothing to do, unless units have many rows.
  */
 void
 dp_measure_group_by_place(const dp_release_spec *spec, Query *inner)
@@ -278,8 +280,8 @@ dp_measure_group_by_place(const dp_release_spec *spec, Query *inner)
 
 /*
  * dp_measure_row_place
- *	  The place of the argument among the public places of the measure, as
- *	  bigint; NULL where it has none.
+ *	  The place of the argument among the public places of the measurement, as
+ *	  bigint; NULL if it has none.
  */
 Expr *
 dp_measure_row_place(const dp_measure *measure, Expr *argument,

@@ -2,11 +2,11 @@
  * group_states.c
  *	  Counts and sums of all public groups in one state each.
  *
- * Where a block asks for nothing but counts and bounded sums, its inner query
- * need not group at all: one aggregate without GROUP BY holds an array with
- * the numbers of every public group (count/group_sums.c) and adds each row at
- * its place (group_place.c).  That takes less time than a hash table of
- * groups, and its memory follows from the number of groups alone.
+ * If a block asks only for counts and bounded sums, its inner query need not
+ * group: one aggregate without GROUP BY has an array with the numbers of every
+ * public group (count/group_sums.c) and adds each row at its place
+ * (group_place.c).  That is faster than a hash table of groups, and its memory
+ * follows from the number of groups.
  */
 #include "postgres.h"
 
@@ -18,10 +18,10 @@
 #include "../count/dp_to_grid.h"
 #include "dp_measure.h"
 
-/* States larger than this are not made; groups are hashed then. */
+/* If states would be larger than this, groups are hashed instead. */
 #define STATE_BYTES (64 * 1024 * 1024)
 
-/* Words that a group takes of a measure's state; 0: it cannot be held so. */
+/* Words that a group takes in a measurement's state; 0 if not supported. */
 static int
 words_of(const dp_measure *measure)
 {
@@ -37,7 +37,10 @@ words_of(const dp_measure *measure)
 	}
 }
 
-/* dp_measure_fits_states: can states hold all groups of the release? */
+/*
+ * dp_measure_fits_states: can one state per measurement hold all groups of the
+ * release?
+ */
 bool
 dp_measure_fits_states(const dp_release_spec *spec)
 {
@@ -56,7 +59,7 @@ dp_measure_fits_states(const dp_release_spec *spec)
 		words * spec->groups <= STATE_BYTES / (int64) sizeof(int64);
 }
 
-/* A row counts where its argument is not NULL, and passes the filter. */
+/* Count a row if its argument is not NULL and it passes the filter. */
 static Expr *
 filter_of(const Aggref *native)
 {
@@ -128,7 +131,7 @@ dp_measure_group_state(const dp_release_spec *spec, const dp_measure *measure,
 
 /*
  * dp_measure_group_value
- *	  What the aggregate of one group would have answered.
+ *	  What the aggregate of one group would have returned.
  */
 Datum
 dp_measure_group_value(const dp_measure *measure, Datum state, int64 group)

@@ -1,10 +1,11 @@
 /*
  * key_decision.c
- *	  Law and charge of the decision which undeclared keys are told.
+ *	  Law and charge of the decision which undeclared keys are released.
  *
- * A key is told by the number of units that keep it (doc/theory.md T104).
- * The decision is a release of its own, with the default price and the
- * setting's delta, before the values of told keys (T105).
+ * Whether a key is released depends on the number of units that keep it
+ * (doc/theory.md T104).  The decision is a release of its own, with the
+ * default price and the setting's delta, before the values of released keys
+ * (T105).
  */
 #include "postgres.h"
 
@@ -19,8 +20,8 @@ require_delta(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("group keys that are not public need a delta"),
-				 errdetail("Which of them are told is decided by a threshold, "
-						   "and dp_pg.delta is not set any more."),
+				 errdetail("A threshold decides which of them are released, "
+						   "and dp_pg.delta is no longer set."),
 				 errhint("SET dp_pg.delta = '1e-9', well below one over the "
 						 "number of people; or declare the keys.")));
 	return delta;
@@ -51,11 +52,12 @@ decision_rho(const dp_key_decision *decision)
 
 /*
  * dp_measure_set_decision
- *	  Of a release with undeclared keys, whose bounds are known: epsilon is
- *	  that of one of `share` values, and the charge is added to the release's.
+ *	  Set the decision of a release with undeclared keys, whose bounds are
+ *	  known: epsilon is that of one of `share` values, and the charge is added
+ *	  to the release's.
  *
- * Errors: 22023 dp_pg.delta is not set, or too small for a threshold.
- * Source: doc/theory.md T104.
+ * Errors: 22023 dp_pg.delta is not set, or too small for a threshold.  Source:
+ * doc/theory.md T104.
  */
 void
 dp_measure_set_decision(dp_release_spec *spec, int share)
@@ -74,7 +76,8 @@ dp_measure_set_decision(dp_release_spec *spec, int share)
 	if (status == DP_E_OVERFLOW || status == DP_E_RANGE)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("epsilon or delta is too small to tell any group key"),
+				 errmsg("epsilon or delta is too small to release any group "
+						"key"),
 				 errdetail("No number of units would be enough."),
 				 errhint("Ask with a larger dp_pg.epsilon or dp_pg.delta, or "
 						 "a smaller dp_pg.max_keys; or declare the keys.")));
@@ -94,7 +97,8 @@ dp_measure_set_decision(dp_release_spec *spec, int share)
 
 /*
  * dp_measure_keep_unprepared
- *	  Before prepare: so that the measurement can be prepared once more.
+ *	  Called before prepare: keep a copy, so that the measurement can be
+ *	  prepared again.
  */
 void
 dp_measure_keep_unprepared(dp_measure *measure)
@@ -107,10 +111,10 @@ dp_measure_keep_unprepared(dp_measure *measure)
 
 /*
  * dp_measure_allow_fewer
- *	  After prepare: a charge that is enough however few groups of a unit there
- *	  may turn out to be.  Noise without delta is epsilon-DP for each number of
- *	  them, and costs no more than anything that is; Gaussian noise has one
- *	  charge for all.
+ *	  Called after prepare: set a charge that suffices for any smaller number
+ *	  of groups of a unit.  Noise without delta is epsilon-DP for each number,
+ *	  so the charge of a pure mechanism suffices; Gaussian noise has one charge
+ *	  for all.
  *
  * Source: doc/theory.md T21, T105.
  */
@@ -143,9 +147,9 @@ can_stand_for(const dp_measure *a, const dp_measure *b)
 
 /*
  * dp_measure_adapt
- *	  So many groups are told: no unit is in more of them, and noise need not
- *	  hide more.  What cannot be charged as the release was, or would count
- *	  otherwise, stays as it is.
+ *	  Only `told` groups are released: no unit is in more of them, and noise
+ *	  need not hide more.  A measurement whose charge would be larger, or that
+ *	  would count differently, stays unchanged.
  *
  * Source: doc/theory.md T105.
  */

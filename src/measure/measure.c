@@ -42,7 +42,7 @@ declared_bound(const dp_measure *measure, const char *text)
 	return dp_places_time_numeric(value, type);
 }
 
-/* Bounds of an expression, by what is declared of its columns. */
+/* Infer the bounds of an expression from declarations of its columns. */
 static void
 infer_bounds(dp_measure *measure)
 {
@@ -56,7 +56,7 @@ infer_bounds(dp_measure *measure)
 	measure->upper = interval.high;
 }
 
-/* "dp_corr(y, x, 0, 100, 0, 100)" */
+/* An example call, such as "dp_corr(y, x, 0, 100, 0, 100)". */
 static char *
 bounds_example(const dp_measure *measure)
 {
@@ -74,12 +74,12 @@ bounds_example(const dp_measure *measure)
 
 /*
  * dp_measure_find_bounds
- *	  Put the bounds that count into measure->lower and upper: those given in
- *	  the query, or else those the owner declared for the column, or those
- *	  that an expression has by what is declared of its columns; returns what
- *	  was declared about the column, or NULL.
+ *	  Set measure->lower and upper to the bounds in force: those given in the
+ *	  query, or those that the owner declared for the column, or those inferred
+ *	  for an expression from declarations of its columns.  Returns the
+ *	  declaration of the column, or NULL.
  *
- * Errors: 22023 when there are none.
+ * Errors: 22023 if there are none.
  */
 dp_attribute *
 dp_measure_find_bounds(dp_measure *measure)
@@ -110,7 +110,7 @@ dp_measure_find_bounds(dp_measure *measure)
 
 /*
  * dp_measure_set_bounds
- *	  Fill the grid from the bounds that count.
+ *	  Set the grid from the bounds in force.
  *
  * Errors: as dp_measure_find_bounds and dp_count_grid.
  */
@@ -130,8 +130,8 @@ dp_measure_set_bounds(dp_measure *measure)
 
 /*
  * dp_measure_width
- *	  Granules between the bounds that count, at least one: so far are rows
- *	  clamped to one number from the end that noise is measured against.
+ *	  Granules between the bounds in force, at least one.  With equal bounds
+ *	  every row counts as one granule away from an end.
  */
 dp_int128
 dp_measure_width(const dp_measure *measure)
@@ -175,7 +175,7 @@ dp_measure_bounded_sum(const dp_measure *measure)
 								&measure->grid);
 }
 
-/* dp_measure_granule: 2^exponent, for people's eyes. */
+/* dp_measure_granule: 2^exponent, for display. */
 double
 dp_measure_granule(const dp_measure *measure)
 {
@@ -192,7 +192,7 @@ saturate(dp_int128 x)
 	return (int64) x;
 }
 
-/* The same of granules * 2^exponent, which may exceed 128 bits. */
+/* granules * 2^exponent, which may exceed 128 bits, likewise saturated. */
 static int64
 saturate_scaled(dp_int128 granules, int exponent)
 {
@@ -208,7 +208,7 @@ saturate_scaled(dp_int128 granules, int exponent)
 /*
  * dp_measure_from_granules
  *	  A released number of granules as a value of the result type: bigint
- *	  saturates, numeric is exact up to the grid's digits, floats round.
+ *	  saturates, numeric is exact to the grid's digits, floats round.
  */
 Datum
 dp_measure_from_granules(const dp_measure *measure, dp_int128 granules,
@@ -238,8 +238,8 @@ dp_measure_from_granules(const dp_measure *measure, dp_int128 granules,
 
 /*
  * dp_measure_column_spec
- *	  Of a table of the measure's argument over n public places; `lookup` says
- *	  which those are.  Values that have none are not counted.
+ *	  The spec of a table of the measurement's argument over n public places;
+ *	  `lookup` finds the places.  Values without a place are not counted.
  */
 Const *
 dp_measure_column_spec(const dp_measure *measure, dp_axis_kind kind, int64 n,
@@ -250,7 +250,10 @@ dp_measure_column_spec(const dp_measure *measure, dp_axis_kind kind, int64 n,
 	return dp_count_column_spec(&places, lookup);
 }
 
-/* dp_measure_count_column: rows at each of those places. */
+/*
+ * dp_measure_count_column: the aggregate that counts rows at each of these
+ * places.
+ */
 List *
 dp_measure_count_column(const dp_measure *measure, const Const *spec)
 {
@@ -262,8 +265,8 @@ dp_measure_count_column(const dp_measure *measure, const Const *spec)
 
 /*
  * dp_measure_load_tally
- *	  Add an inner state to the group's cells, one for each count; NULL when
- *	  no row of the group passed FILTER.
+ *	  Add an inner state to the group's cells, one for each count; NULL if no
+ *	  row of the group passed FILTER.
  */
 void
 dp_measure_load_tally(const dp_measure *measure, const Datum *values,

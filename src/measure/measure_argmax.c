@@ -2,21 +2,21 @@
  * measure_argmax.c
  *	  dp_argmax and dp_topk: the most frequent values among public candidates.
  *
- * The score of a candidate is the number of rows that hold it.  One row moves
- * one score by one, and under add/remove all scores that move go the same
- * way, so selection works at rate epsilon / m for m rows of a unit
- * (doc/theory.md T16, T17, T48).  A unit that stands in kappa groups moves the
+ * The score of a candidate is the number of rows that hold it.  One row
+ * changes one score by one, and under add/remove all scores that change move
+ * in the same direction, so selection works at rate epsilon / m for m rows of
+ * a unit (doc/theory.md T16, T17, T48).  A unit in kappa groups changes the
  * scores of all of them: epsilon / kappa in each.
  *
- * dp_topk selects k times, each time without those that were chosen before,
- * for epsilon / k each; or it adds noise to the counts of all candidates at
- * the full epsilon and takes the k largest, since m rows move all counts
- * together by m (T111).  Which of the two follows from public numbers.
+ * dp_topk selects k times, each time without those already chosen, for epsilon
+ * / k each; or it adds noise to the counts of all candidates at the full
+ * epsilon and takes the k largest, since m rows change all counts together by
+ * m (T111).  The choice depends on public numbers.
  *
- * Candidates are given in the query, or else they are the argument's public
- * values: declared keys, labels of an enum, both booleans, the range of
- * bounded integers and dates, in their order.  NULL is no candidate, nor is
- * the key that collects undeclared values.
+ * Candidates are given in the query, or they are the argument's public values:
+ * declared keys, labels of an enum, both booleans, the range of bounded
+ * integers and dates, in their order.  NULL is no candidate, nor is the key
+ * that collects undeclared values.
  */
 #include "postgres.h"
 
@@ -30,7 +30,7 @@
 
 #include "dp_measure.h"
 
-/* What prepare works out: public candidates, by place. */
+/* What prepare computes: public candidates, by place. */
 typedef struct dp_candidates
 {
 	int64		n;
@@ -167,7 +167,7 @@ prepare_argmax(dp_measure *measure)
 	dp_measure_set_votes(measure, 1);
 }
 
-/* Errors are compared as they are with this probability at most. */
+/* The probability with which errors are compared. */
 #define BETA 0.05
 
 /*
@@ -184,9 +184,10 @@ selection_loss(const dp_measure *measure, int k)
 }
 
 /*
- * The same of noisy counts, which two of the noises decide, if they were
- * charged no more than the selections in what the budget counts: where that
- * is rho, which goes with the inverse square of the scale, at a larger scale.
+ * The same for noisy counts, where two of the noises decide, at the scale at
+ * which they would cost what the selections cost in the budget's accounting:
+ * larger if that is rho, which is proportional to the inverse square of the
+ * scale.
  */
 static double
 count_loss(const dp_measure *counts, const dp_measure *selections)
@@ -201,7 +202,7 @@ count_loss(const dp_measure *counts, const dp_measure *selections)
 	return loss * sqrt(rho / least);
 }
 
-/* Noisy counts instead, where they are better; Gaussian ones need a delta. */
+/* Use noisy counts if they are better; Gaussian ones need a delta. */
 static void
 prepare_topk(dp_measure *measure)
 {
@@ -262,7 +263,9 @@ release_argmax(const dp_measure *measure, const dp_cell *cells, bool *isnull,
 												measure->ncells)];
 }
 
-/* Peeling: the last of those left takes the place of the chosen one. */
+/*
+ * Peeling: the last of the remaining ones takes the place of the chosen one.
+ */
 static void
 select_values(const dp_measure *measure, dp_int128 *scores, int64 k,
 			  Datum *chosen)
@@ -291,7 +294,7 @@ typedef struct noisy_count
 	int64		place;
 } noisy_count;
 
-/* The largest first; ties to the lowest place. */
+/* Largest first; ties by the lowest place. */
 static int
 compare_counts(const void *a, const void *b)
 {
@@ -303,7 +306,7 @@ compare_counts(const void *a, const void *b)
 	return x->place < y->place ? -1 : x->place > y->place;
 }
 
-/* Fresh noise on every count; only the order of the largest k leaves. */
+/* Fresh noise on every count; only the order of the largest k is released. */
 static void
 sort_values(const dp_measure *measure, const dp_int128 *scores, int64 k,
 			Datum *chosen)

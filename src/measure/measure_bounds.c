@@ -1,12 +1,12 @@
 /*
  * measure_bounds.c
- *	  dp_bounds: bounds that leave few rows out, for those who know none.
+ *	  dp_bounds: bounds that leave few rows out, if none are known.
  *
  * Rows are counted in public ranges of powers of two (count/magnitude.c), each
- * count has noise, and the answer is the least and the largest end of the
+ * count has noise, and the answer is the smallest and the largest end of the
  * ranges whose noisy count is above a threshold: one that noise alone exceeds
- * in any of them with probability RANGES_BETA at most (Wilson et al. 2019).  A
- * unit's m rows in a group move the counts together by m at most
+ * in any of them with probability at most RANGES_BETA (Wilson et al. 2019).  A
+ * unit's m rows in a group change the counts together by at most m
  * (doc/theory.md T112).
  */
 #include "postgres.h"
@@ -45,7 +45,7 @@ row(const dp_measure *measure, Expr *argument)
 
 /*
  * dp_measure_ranges_threshold
- *	  A range counts where its noisy number of rows is above this.
+ *	  A range counts if its noisy number of rows is above this.
  */
 int64
 dp_measure_ranges_threshold(const dp_measure *measure)
@@ -64,7 +64,7 @@ negate(Numeric x)
 
 /*
  * The end of a range that is nearer to 0, or the other one, both within the
- * type: integers above 2^(e-1) begin with the next one.
+ * type; for integers a range begins with the one after 2^(e-1).
  */
 static Numeric
 end_of(const dp_measure *measure, int place, bool nearer)

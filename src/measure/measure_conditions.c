@@ -1,22 +1,23 @@
 /*
  * measure_conditions.c
- *	  dp_pg.conditions: which of several conditions holds for most rows.
+ *	  dp_pg.conditions: which of several conditions holds for the most rows.
  *
  * A row may satisfy many of the conditions, so the counts as a vector can
- * move a lot; but only the place of one condition is released, and for that
- * it is enough that each count by itself moves by at most m, the rows of a
- * unit in a group, when a unit comes or goes (book, section 3.3, the most
- * common medical condition).  All of them then move the same way, so the rate
- * is epsilon/m, and epsilon/(2 m) when a unit is replaced (doc/theory.md T48).
- * A unit has rows in at most kappa groups, and each group's selection gets an
- * equal part of the price.  A weight from 0 to 1, which dp_argmax(relation,
- * predicates) alone can put into the array, counts as a condition does (T123).
+ * change a lot; but only the position of one condition is released, for which
+ * it suffices that each count changes by at most m, the rows of a unit in a
+ * group, when a unit is added or removed (book, section 3.3, the most common
+ * medical condition).  All of them then change in the same direction, so the
+ * rate is epsilon/m, and epsilon/(2 m) if a unit is replaced (doc/theory.md
+ * T48).  A unit has rows in at most kappa groups, and each group's selection
+ * gets an equal part of the price.  A weight from 0 to 1, which only
+ * dp_argmax(relation, predicates) can put into the array, counts as a
+ * condition does (T123).
  *
  * Conditions that compare columns with constants are counted by tables
- * (condition_counts.c); the others, and all where there are group keys, by
- * dp_pg.count_conditions (count_conditions.c).  Where units have many rows all
- * are evaluated for every row (condition_words.c), and of each min(c, m) of
- * the c rows of a unit count for which it holds (T135).
+ * (condition_counts.c); the others, and all if there are group keys, by
+ * dp_pg.count_conditions (count_conditions.c).  If units have many rows, all
+ * are evaluated for every row (condition_words.c), and for each condition
+ * min(c, m) of the c rows of a unit count for which it holds (T135).
  */
 #include "postgres.h"
 
@@ -34,7 +35,7 @@ conditions(const dp_measure *measure)
 	return castNode(ArrayExpr, argument->expr)->elements;
 }
 
-/* Units with many rows: plan is of words, not of tables. */
+/* For units with many rows the plan is for words, not for tables. */
 static void
 prepare_bounded(dp_measure *measure)
 {
@@ -54,7 +55,7 @@ prepare(dp_measure *measure)
 {
 	measure->ncells = list_length(conditions(measure));
 	measure->choices = measure->ncells;
-	/* tables for each private group would take memory as the data wants */
+	/* the memory of tables for each private group would depend on the data */
 	measure->evaluated = measure->ncells;
 	if (measure->contribution.many)
 		prepare_bounded(measure);
@@ -98,7 +99,7 @@ load(const dp_measure *measure, const Datum *values, const bool *nulls,
 		cells[i].integer += counts[i];
 }
 
-/* A part of the totals of a unit: rows, or granules of weights. */
+/* Add a part of the totals of a unit: rows, or granules of weights. */
 static void
 add(const dp_measure *measure, const dp_bound_part *part, dp_cell *cells,
 	MemoryContext keep)
@@ -118,7 +119,7 @@ rows_of(const dp_measure *measure, const dp_cell *cells, int i)
 		dp_weight_rows(cells[i].integer) : cells[i].integer;
 }
 
-/* The place of the chosen condition, from 1. */
+/* The position of the chosen condition, from 1. */
 static Datum
 release(const dp_measure *measure, const dp_cell *cells, bool *isnull,
 		double *error)

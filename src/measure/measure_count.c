@@ -3,10 +3,10 @@
  *	  dp_count: the number of rows, of non-NULL values, or of distinct values.
  *
  * Sensitivity (doc/theory.md T41): a unit has at most m rows in each of at
- * most kappa keys, so counts move by kappa m in L1 and sqrt(kappa) m in L2;
- * by 2 kappa m and sqrt(2 kappa) m when a unit is replaced and may come to
- * stand in other groups.  A row adds at most one distinct value, so DISTINCT
- * is no worse; a unit is one value of itself, whatever its rows are.
+ * most kappa keys, so counts change by kappa m in L1 and sqrt(kappa) m in L2;
+ * by 2 kappa m and sqrt(2 kappa) m if a unit is replaced, which may change its
+ * groups.  A row adds at most one distinct value, so DISTINCT is no worse;
+ * distinct units are counted once, whatever their rows are.
  */
 #include "postgres.h"
 
@@ -16,7 +16,7 @@
 
 #include "dp_measure.h"
 
-/* What the rows of a unit become, and how many of them count at most. */
+/* Set what the rows of a unit become, and how many of them count at most. */
 static void
 set_bound(dp_measure *measure)
 {
@@ -77,7 +77,7 @@ load(const dp_measure *measure, const Datum *values, const bool *nulls,
 		cells[0].integer += DatumGetInt64(values[0]);
 }
 
-/* A number where the row counts; of DISTINCT the value. */
+/* A number if the row counts; for DISTINCT the value. */
 static Expr *
 row(const dp_measure *measure, Expr *argument)
 {

@@ -1,13 +1,13 @@
 /*
  * measure_distinct.c
- *	  dp_sum(DISTINCT x) and dp_avg(DISTINCT x): each point of the grid that a
- *	  row is at counts once.
+ *	  dp_sum(DISTINCT x) and dp_avg(DISTINCT x): each grid point with rows
+ *	  counts once.
  *
- * Values are told apart by their points, after clamping and rounding: on the
- * grid of a quantile, which has at most DP_COUNTS_CELLS points.  A unit's m
- * rows in a group add or remove at most m points, each of at most B =
- * max(|low|, |high|) in size, or of w = high - low in both sums of a mean
- * (doc/theory.md T94).
+ * Values are distinguished by their grid points, after clamping and rounding,
+ * on the grid of a quantile, which has at most DP_COUNTS_CELLS points.  A
+ * unit's m rows in a group add or remove at most m points, each of absolute
+ * value at most B = max(|low|, |high|), or of w = high - low in both sums of a
+ * mean (doc/theory.md T94).
  */
 #include "postgres.h"
 
@@ -43,7 +43,7 @@ prepare_mean(dp_measure *measure)
 	dp_measure_set_group_noise(measure, most);
 }
 
-/* How many points have rows, and their sum. */
+/* The number of points with rows, and their sum. */
 static void
 add_points(const dp_measure *measure, const dp_cell *cells, dp_int128 *points,
 		   dp_int128 *sum)

@@ -1,18 +1,17 @@
 /*
  * measure_extreme.c
- *	  dp_min and dp_max: a grid point that few rows are beyond.
+ *	  dp_min and dp_max: a grid point with few rows beyond it.
  *
  * The exponential mechanism chooses a point of the public grid by how far the
- * number of rows beyond it is from T rows (mech/quantile.c, doc/theory.md
- * T92).  T is public: so many that the points beyond all rows, of which there
- * may be as many as the grid has, are together chosen with probability 1/20 at
- * most; and 1/2 where the price is so high that fewer would do, for then the
- * least or greatest row itself is the best point.  Grid and price decide, no
- * row.
+ * number of rows beyond it is from T (mech/quantile.c, doc/theory.md T92).  T
+ * is public: large enough that the points beyond all rows, at most all points
+ * of the grid, are together chosen with probability at most 1/20; and 1/2 if
+ * the price is so high that less would suffice, since then the smallest or
+ * largest row itself is the best point.  T depends on grid and price only.
  *
- * A row moves a penalty by one at most, and so does exchanging one for
- * another: m rows of a unit move those of a group by m, under either
- * neighbour.  Penalties are counted in half rows.
+ * Adding, removing or exchanging a row changes a penalty by at most one: m
+ * rows of a unit change those of a group by m, for either kind of neighbours.
+ * Penalties are counted in half rows.
  */
 #include "postgres.h"
 
@@ -45,8 +44,8 @@ rank_of(int64 points, const dp_rational *rate)
 }
 
 /*
- * What a unit moves the scores of all groups.  A unit that is replaced may
- * leave kappa groups and enter as many others.
+ * How much a unit changes the scores of all groups.  A replaced unit may leave
+ * kappa groups and enter as many others.
  */
 static dp_uint128
 sensitivity_of(const dp_contribution *c)

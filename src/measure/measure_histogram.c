@@ -2,10 +2,10 @@
  * measure_histogram.c
  *	  dp_histogram: the number of rows in each of n buckets of equal width.
  *
- * Every bucket gets noise, empty ones too.  A row is in at most one bucket,
- * so a unit with at most m rows in each of kappa groups moves the counts by
- * kappa m in L1 and by sqrt(kappa) m in L2; when a unit is replaced its rows
- * may come to stand in other buckets: twice that in L1, sqrt(2) times in L2
+ * Every bucket gets noise, including empty ones.  A row is in at most one
+ * bucket, so a unit with at most m rows in each of kappa groups changes the
+ * counts by kappa m in L1 and by sqrt(kappa) m in L2; if a unit is replaced
+ * its rows may be in other buckets: twice that in L1, sqrt(2) times in L2
  * (doc/theory.md T41).
  */
 #include "postgres.h"
@@ -19,7 +19,7 @@
 /* Most buckets of one histogram. */
 #define MAX_BUCKETS 10000
 
-/* Nobody needs more digits, and every bucket has an edge of that size. */
+/* More digits are not useful, and every bucket stores an edge of that size. */
 #define MAX_BOUND_BYTES 1024
 
 static void

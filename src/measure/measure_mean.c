@@ -3,12 +3,11 @@
  *	  dp_avg: the mean of values clamped to bounds, by two sums.
  *
  * Released are A = sum(x - low) and B = sum(high - x), each with noise.  One
- * row moves A + B by exactly w = high - low, so one price pays for both
+ * row changes A + B by exactly w = high - low, so one price pays for both
  * (doc/theory.md T43): kappa m w in L1 and sqrt(kappa) m w in L2, twice that
- * when a unit is replaced.
- * The mean is low + w A / (A + B), clamped, and NULL when A + B <= 0, as the
- * mean of no rows is; with dp_pg.suppress, when A + B may be noise alone.  The
- * true number of rows never divides anything.
+ * if a unit is replaced.  The mean is low + w A / (A + B), clamped, and NULL
+ * if A + B <= 0, like the mean of no rows; with dp_pg.suppress, also if A + B
+ * may be noise alone.  The true number of rows is never a divisor.
  */
 #include "postgres.h"
 
@@ -32,7 +31,7 @@ static void
 prepare(dp_measure *measure)
 {
 	const dp_contribution *c = &measure->contribution;
-	dp_uint128	unit;			/* what a unit moves in one group */
+	dp_uint128	unit;			/* change by a unit in one group */
 
 	dp_measure_set_bounds(measure);
 	dp_measure_set_bound(measure, DP_BOUND_MEAN);
@@ -49,7 +48,7 @@ load(const dp_measure *measure, const Datum *values, const bool *nulls,
 	dp_count_load_sum(values, nulls, &cells[CELL_ROWS], &cells[CELL_SUM]);
 }
 
-/* Of m' rows the sum of x - low. */
+/* Add the sum of x - low of m' rows. */
 static void
 add(const dp_measure *measure, const dp_bound_part *part, dp_cell *cells,
 	MemoryContext keep)
@@ -66,8 +65,8 @@ numeric_datum(dp_int128 x)
 }
 
 /*
- * low + w * above / total as numeric granules; 0 <= above <= total.  Bounds
- * that are equal leave one value.
+ * low + w * above / total as numeric granules; 0 <= above <= total.  Equal
+ * bounds leave one value.
  */
 static Numeric
 mean_granules(const dp_measure *measure, dp_int128 above, dp_int128 total)
@@ -86,9 +85,8 @@ mean_granules(const dp_measure *measure, dp_int128 above, dp_int128 total)
 
 /*
  * dp_measure_release_mean
- *	  The noisy mean of so many values of this sum, in granules; NULL when
- *	  their noisy number is not positive, or cannot be told from none; and its
- *	  error.
+ *	  The noisy mean of `rows` values with this sum, in granules; NULL if their
+ *	  noisy number is not positive, or cannot be told from none; and its error.
  */
 Datum
 dp_measure_release_mean(const dp_measure *measure, dp_int128 rows,

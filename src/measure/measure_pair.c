@@ -1,12 +1,12 @@
 /*
  * measure_pair.c
  *	  Covariance, correlation and regression of pairs of numbers clamped to
- *	  bounds: what is measured.
+ *	  bounds: the measurements.
  *
- * What is measured is in mech/pair.c: the number of rows as one number, a mean
- * as in measure_mean.c, a sum of squares as in measure_variance.c, and what
- * needs both numbers as four products, with a spread for each variance that is
- * needed besides.  Gaussian noise takes the spreads with twice the weight,
+ * The sums are those of mech/pair.c: the number of rows as one number, a mean
+ * as in measure_mean.c, a sum of squares as in measure_variance.c, and for
+ * what needs both numbers four products, with an additional spread for each
+ * variance needed.  Gaussian noise takes the spreads with twice the weight,
  * which costs nothing in L2 (doc/theory.md T110).
  */
 #include "postgres.h"
@@ -67,7 +67,7 @@ set_grid_y(dp_measure *measure)
 	check_exponent(measure, &measure->grid);
 }
 
-/* The same, as if x were the argument. */
+/* The same, with x as the argument. */
 static void
 set_grid_x(dp_measure *measure)
 {
@@ -85,7 +85,7 @@ set_grid_x(dp_measure *measure)
 	measure->on_grid = true;
 }
 
-/* Noise and price of m rows in each of kappa groups (T110). */
+/* Set noise and price for m rows in each of kappa groups (T110). */
 static void
 set_noise(dp_measure *measure)
 {
@@ -94,7 +94,7 @@ set_noise(dp_measure *measure)
 	dp_uint128	groups = (dp_uint128) c->kappa * (c->replace ? 2 : 1);
 	dp_uint128	l1 = dp_measure_product(dp_mech_pair_l1(shape),
 										(dp_uint128) c->rows);
-	dp_uint128	l2 = 0;			/* squared; it may be too large for 128 bits */
+	dp_uint128	l2 = 0;			/* squared; may not fit into 128 bits */
 
 	if (measure->gaussian)
 	{
@@ -107,8 +107,8 @@ set_noise(dp_measure *measure)
 }
 
 /*
- * x comes first, but where y alone is looked at.  A variance is measured with
- * c = 1, with Gaussian noise with 2.
+ * x comes first, unless only y is used.  A variance is measured with c = 1,
+ * with Gaussian noise with 2.
  */
 static void
 prepare(dp_measure *measure, bool needs_x, bool needs_y, bool spread_x,

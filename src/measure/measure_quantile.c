@@ -3,17 +3,17 @@
  *	  dp_quantile and dp_median: a grid point chosen by its rank.
  *
  * Cells are the rows of a group by grid point.  The exponential mechanism
- * chooses a point v of the public grid, its score the distance in rank from
- * a/d of the rows: one row moves a score by at most max(a, d - a), and a
- * unit has m rows per group (doc/quantile.md Q1).  A unit that is replaced
- * moves a group's scores by at most m d, or leaves one group and enters
- * another.  With kappa groups per unit each group's choice has epsilon /
- * kappa, which is the same as kappa times the sensitivity.  Several rows of
- * equal value and groups without rows need no special care.
+ * chooses a point v of the public grid, scored by the distance in rank from
+ * a/d of the rows: one row changes a score by at most max(a, d - a), and a
+ * unit has m rows per group (doc/quantile.md Q1).  A replaced unit changes a
+ * group's scores by at most m d, or leaves one group and enters another.  With
+ * kappa groups per unit each group's choice has epsilon / kappa, which is the
+ * same as kappa times the sensitivity.  Ties and groups without rows need no
+ * special treatment.
  *
- * The grid has at most DP_COUNTS_CELLS points, fewer where many groups or
- * aggregates keep counts of theirs; a finer granule is doubled until it has.
- * The answer is a point of it, as a value of the argument's type.
+ * The grid has at most DP_COUNTS_CELLS points, fewer if many groups or
+ * aggregates keep counts; a finer granule is doubled until that holds.  The
+ * answer is a point of the grid, as a value of the argument's type.
  */
 #include "postgres.h"
 
@@ -38,8 +38,8 @@ typedef struct quantile_plan
 
 /*
  * Points of a group's grid: all grids of the block together have at most
- * BLOCK_CELLS, which take 4 bytes each whatever the rows, unless more than
- * 2^32 of them meet at one point.
+ * BLOCK_CELLS, of 4 bytes each whatever the rows, unless more than 2^32 of
+ * these meet at one point.
  */
 static int64
 most_points(const dp_measure *measure)
@@ -51,7 +51,8 @@ most_points(const dp_measure *measure)
 
 /*
  * dp_measure_set_rank_grid
- *	  The grid that is counted: coarse enough; whole points for integers.
+ *	  Set the grid on which rows are counted: coarse enough; whole points for
+ *	  integers.
  *
  * Errors: as dp_measure_set_bounds.
  */
@@ -105,8 +106,8 @@ read_fraction(const dp_measure *measure)
 }
 
 /*
- * What a unit moves the scores of all groups, each counted by its largest
- * move (doc/quantile.md Q1).
+ * How much a unit changes the scores of all groups, each by its largest change
+ * (doc/quantile.md Q1).
  */
 static dp_uint128
 sensitivity_of(const dp_contribution *c, const dp_rational *fraction)
@@ -150,7 +151,7 @@ dp_measure_load_ranks(const dp_measure *measure, const Datum *values,
 		cells[0].state = dp_count_grid_merge(cells[0].state, values[0], keep);
 }
 
-/* dp_measure_add_rank: a part of one value. */
+/* dp_measure_add_rank: add a part that is one value. */
 void
 dp_measure_add_rank(const dp_measure *measure, const dp_bound_part *part,
 					dp_cell *cells, MemoryContext keep)
@@ -172,7 +173,10 @@ whole_value(const dp_grid *grid, int64 granules, int64 least, int64 most)
 	return (int64) Min(Max(value, least), most);
 }
 
-/* dp_measure_grid_point: a point of the grid in the argument's type. */
+/*
+ * dp_measure_grid_point: a point of the grid as a value of the argument's
+ * type.
+ */
 Datum
 dp_measure_grid_point(const dp_measure *measure, int64 point)
 {
@@ -221,7 +225,10 @@ release(const dp_measure *measure, const dp_cell *cells, bool *isnull,
 	return dp_measure_grid_point(measure, point);
 }
 
-/* dp_measure_count_ranks: rows at each point of the grid. */
+/*
+ * dp_measure_count_ranks: the aggregate that counts rows at each point of the
+ * grid.
+ */
 List *
 dp_measure_count_ranks(const dp_measure *measure)
 {

@@ -4,11 +4,11 @@
  *
  * Sensitivity in granules (doc/theory.md T42): rows are clamped, and the
  * unit's total of each of at most kappa keys is kept within m min(low, 0) and
- * m max(high, 0).  With B = m max(|low|, |high|), sums move by kappa B in L1
- * and sqrt(kappa) B in L2.  Replacing a unit may move it to other keys, so it
- * costs 2 kappa B in general, and in L2 sqrt(kappa) times the larger of that
- * interval's width and sqrt(2) B; without group keys its one total moves
- * within the interval (a row may also leave through WHERE or NULL), whose
+ * m max(high, 0).  With B = m max(|low|, |high|), sums change by kappa B in L1
+ * and sqrt(kappa) B in L2.  A replaced unit may have other keys, so this costs
+ * 2 kappa B in general, and in L2 sqrt(kappa) times the larger of that
+ * interval's width and sqrt(2) B; without group keys its one total stays
+ * within the interval (a row may also be excluded by WHERE or NULL), whose
  * width is the sensitivity.
  */
 #include "postgres.h"
@@ -21,7 +21,7 @@ magnitude(int64 x)
 	return x < 0 ? (dp_uint128) -(dp_int128) x : (dp_uint128) x;
 }
 
-/* In L2, squared: what one unit moves the sums of all groups. */
+/* In L2, squared: how much one unit changes the sums of all groups. */
 static dp_uint128
 squared_sensitivity(const dp_contribution *c, dp_uint128 most,
 					dp_uint128 width)
@@ -40,10 +40,11 @@ static void
 prepare(dp_measure *measure)
 {
 	const dp_contribution *c = &measure->contribution;
-	dp_uint128	width;			/* of the interval with low, 0 and high */
+	dp_uint128	width;			/* of the interval that contains low, 0 and
+								 * high */
 	dp_uint128	most;
 	dp_uint128	l1;
-	dp_uint128	l2 = 0;			/* squared; it may be too large for 128 bits */
+	dp_uint128	l2 = 0;			/* squared; may not fit into 128 bits */
 
 	dp_measure_set_bounds(measure);
 	dp_measure_set_bound(measure, DP_BOUND_SUM);

@@ -3,13 +3,13 @@
  *	  dp_variance and dp_stddev, dp_var_pop and dp_stddev_pop: the variance of
  *	  a sample, or of a population, of values clamped to bounds, by three sums.
  *
- * With k = x - low in granules and G = high - low, released are the sums of
- * (G - k)^2, of 2 k (G - k) and of k^2, each with noise.  A row moves them by
+ * With k = x - low in granules and G = high - low, released are the sums of (G
+ * - k)^2, of 2 k (G - k) and of k^2, each with noise.  A row changes them by
  * exactly G^2 in L1 together, so one price pays for all three (doc/theory.md
- * T51): kappa m G^2 in L1 and sqrt(kappa) m G^2 in L2, twice that when a unit
- * is replaced.  Their total is n G^2; number of rows, mean and second moment
- * follow, and the variance from those.  The true number of rows never divides
- * anything.
+ * T51): kappa m G^2 in L1 and sqrt(kappa) m G^2 in L2, twice that if a unit is
+ * replaced.  Their total is n G^2; number of rows, mean and second moment
+ * follow, and the variance from those.  The true number of rows is never a
+ * divisor.
  */
 #include "postgres.h"
 
@@ -29,7 +29,7 @@
 
 /* Width G of the grid: G^2 times 2^64 rows fits 128 bits. */
 #define MAX_WIDTH ((INT64CONST(1) << 31) - 1)
-/* With Gaussian noise G^4 times a variance has to. */
+/* With Gaussian noise, G^4 times a variance must fit, too. */
 #define MAX_WIDTH_GAUSSIAN ((INT64CONST(1) << 24) - 1)
 
 enum
@@ -41,8 +41,8 @@ enum
 };
 
 /*
- * The square of the width must be a double precision number where the result
- * is one; decided before anything is charged.
+ * If the result is double precision, the square of the width must be such a
+ * number; checked before anything is charged.
  */
 static void
 check_result(const dp_measure *measure)
@@ -68,7 +68,7 @@ static void
 prepare(dp_measure *measure)
 {
 	const dp_contribution *c = &measure->contribution;
-	dp_uint128	unit;			/* what a unit moves in one group */
+	dp_uint128	unit;			/* change by a unit in one group */
 
 	dp_measure_set_bounds(measure);
 	dp_measure_coarsen(measure, measure->gaussian ? MAX_WIDTH_GAUSSIAN :
@@ -112,7 +112,8 @@ add(const dp_measure *measure, const dp_bound_part *part, dp_cell *cells,
 
 /*
  * dp_measure_variance_granules
- *	  In granules squared, of such released sums or one multiple of all.
+ *	  The variance in granules squared, from such released sums, or from a
+ *	  common multiple of them.
  *
  * The population variance over G^2 is v / (4 t^2), v = 4 t q - (b + 2 q)^2,
  * where t is the total, b the middle sum and q the sum of squares; the
@@ -141,7 +142,7 @@ dp_measure_variance_granules(bool sample, dp_int128 width, dp_int128 middle,
 		v = exact_number(0);
 	rest = exact_minus(t, square);
 	if (!sample || exact_sign(rest) <= 0)
-		rest = t;				/* n <= 1: nothing to correct */
+		rest = t;				/* n <= 1: no correction */
 	v = DirectFunctionCall2(numeric_div, exact_times(v, square),
 							exact_times(exact_times(exact_number(4), t),
 										rest));
@@ -158,10 +159,10 @@ is_sample(const dp_measure *measure)
 }
 
 /*
- * The released variance, in granules squared; NULL when the released number
- * of rows is not positive, as the variance of no rows is; with dp_pg.suppress,
- * when it, or for a sample all but one of it, could be noise alone.  *share is
- * the same over the square of the width, and *error that number's error.
+ * The released variance, in granules squared; NULL if the released number of
+ * rows is not positive, like the variance of no rows; with dp_pg.suppress,
+ * also if it, or for a sample one less, may be noise alone.  *share is the
+ * same divided by the square of the width, and *error its error.
  */
 static Datum
 draw_variance(const dp_measure *measure, const dp_cell *cells, bool *isnull,
@@ -203,14 +204,14 @@ as_result(const dp_measure *measure, Datum value, int digits)
 	return DirectFunctionCall2(numeric_round, value, Int32GetDatum(digits));
 }
 
-/* Digits after the point that a granule deserves, and some. */
+/* Digits after the decimal point that a granule justifies, and some more. */
 static int
 result_digits(const dp_measure *measure)
 {
 	return Max(16, -measure->grid.exponent * 31 / 100 + 6);
 }
 
-/* A share of a power of the width in the argument's unit. */
+/* A share of a power of the width, in the argument's unit. */
 static double
 in_units(const dp_measure *measure, int power, double share)
 {

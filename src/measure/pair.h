@@ -1,6 +1,6 @@
 /*
  * pair.h
- *	  Private to the measure folder: pairs of numbers, what is measured of them
+ *	  Private to the measure room: pairs of numbers, how they are measured
  *	  (measure_pair.c) and what follows from that (release_pair.c).
  */
 #ifndef DP_MEASURE_PAIR_H
@@ -10,7 +10,7 @@
 
 /*
  * The grids of the two arguments: of x, which comes second in the call, and of
- * y.  One that nothing is asked of has one point.
+ * y.  The grid of an unused argument has one point.
  */
 static inline const dp_grid *
 pair_grid_x(const dp_measure *measure)
@@ -24,7 +24,7 @@ pair_grid_y(const dp_measure *measure)
 	return &measure->grid;
 }
 
-/* Does a measurement of one of the two look at y? */
+/* Does a measurement of only one argument use y? */
 static inline bool
 pair_is_of_y(const dp_measure *measure)
 {

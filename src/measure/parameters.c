@@ -1,10 +1,10 @@
 /*
  * parameters.c
- *	  The parameters of an aggregate: which are given, and their values.
+ *	  The parameters of an aggregate: which ones are given, and their values.
  *
- * A measurement lists the forms of its aggregate, one letter for each
+ * A measurement lists the forms of its aggregate, with one letter for each
  * parameter after the argument, or the two of a pair; the number of parameters
- * tells the form.
+ * identifies the form.
  */
 #include "postgres.h"
 
@@ -25,7 +25,8 @@ is_number_type(Oid type)
 
 /*
  * dp_measure_form
- *	  The form that the call uses: as many letters as it has parameters.
+ *	  The form that the call uses: the one with as many letters as it has
+ *	  parameters.
  */
 const char *
 dp_measure_form(const dp_measure_ops *ops, const Aggref *aggregate)
@@ -43,9 +44,9 @@ dp_measure_form(const dp_measure_ops *ops, const Aggref *aggregate)
 
 /*
  * dp_measure_parameter
- *	  The n-th parameter as the user gave it.  The parser casts integers to
- *	  double precision, which would round large bigint bounds; seen without
- *	  that cast they are exact.
+ *	  The n-th parameter as written.  The parser casts integers to double
+ *	  precision, which would round large bigint bounds; without that cast they
+ *	  are exact.
  */
 Expr *
 dp_measure_parameter(const dp_measure_ops *ops, const Aggref *aggregate,
@@ -61,7 +62,7 @@ dp_measure_parameter(const dp_measure_ops *ops, const Aggref *aggregate,
 	return target->expr;
 }
 
-/* A number, date or time as numeric; NULL pointer for SQL NULL. */
+/* A number, date or time as numeric; NULL for SQL NULL. */
 static Numeric
 number_value(Expr *expression, Datum value, bool isnull)
 {
@@ -113,7 +114,7 @@ forbid_null(const dp_measure *measure, char letter)
 			 errhint("Give a number.")));
 }
 
-/* A lone number is the price, where perhaps a bound was meant. */
+/* A single number is the price, although a bound may have been meant. */
 static const char *
 price_name(const dp_measure *measure, const char *form)
 {
@@ -128,9 +129,9 @@ price_name(const dp_measure *measure, const char *form)
 
 /*
  * dp_measure_set_parameters
- *	  Take the values of the call's parameters, in the order of its form;
- *	  `share` releases divide the default price; *location: receives where
- *	  the one under way stands in the query.
+ *	  Set the values of the call's parameters, in the order of its form;
+ *	  `share` releases divide the default price; *location receives the query
+ *	  position of the current one.
  *
  * Errors: 22023 for a NULL where a value is needed and for a bad epsilon.
  */

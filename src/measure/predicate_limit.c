@@ -1,24 +1,25 @@
 /*
  * predicate_limit.c
- *	  What a list of predicates costs: how many of them are evaluated for every
- *	  row, which is told and limited before anything is charged.
+ *	  The cost of a list of predicates: how many are evaluated for every row,
+ *	  which is reported and limited before anything is charged.
  *
- * The time that a list takes is about that number times the number of rows.
- * The first follows from the texts of the predicates alone; the second is
- * private, and nothing is said of it.  Predicates that are counted together by
- * tables (condition_counts.c) cost next to nothing, however many they are.
+ * The time for a list is about that number times the number of rows.  The
+ * first follows from the texts of the predicates; the second is private and
+ * not reported.  Predicates that are counted together by tables
+ * (condition_counts.c) cost almost nothing, whatever their number.
  */
 #include "postgres.h"
 
 #include "dp_measure.h"
 
-/* From so many on a call says so. */
+/* From this number on a call raises a NOTICE. */
 #define WORTH_TELLING 100
 
 /*
  * dp_measure_check_predicates
- *	  54000 when more than dp_pg.max_predicates_per_row of `all` predicates are
- *	  evaluated for every row; else a NOTICE when they are many and `tell`.
+ *	  54000 if more than dp_pg.max_predicates_per_row of `all` predicates are
+ *	  evaluated for every row; else a NOTICE if they are many and `tell` is
+ *	  true.
  */
 void
 dp_measure_check_predicates(int64 evaluated, int64 all, bool tell)
@@ -47,7 +48,7 @@ dp_measure_check_predicates(int64 evaluated, int64 all, bool tell)
 						   "FILTER in one query.")));
 }
 
-/* Over all lists of a block. */
+/* Sum over all lists of a block. */
 static void
 sum_up(const dp_release_spec *spec, int64 *evaluated, int64 *all)
 {
@@ -67,7 +68,7 @@ sum_up(const dp_release_spec *spec, int64 *evaluated, int64 *all)
 
 /*
  * dp_measure_check_cost
- *	  The same of a block: all its lists are evaluated in one scan.
+ *	  The same for a block: all its lists are evaluated in one scan.
  */
 void
 dp_measure_check_cost(const dp_release_spec *spec, bool tell)
@@ -81,7 +82,7 @@ dp_measure_check_cost(const dp_release_spec *spec, bool tell)
 	dp_measure_check_predicates(evaluated, all, tell);
 }
 
-/* dp_measure_cost_text: "3 of 4 predicates"; NULL: the block has no list. */
+/* dp_measure_cost_text: "3 of 4 predicates"; NULL if the block has no list. */
 char *
 dp_measure_cost_text(const dp_release_spec *spec)
 {

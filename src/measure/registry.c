@@ -1,6 +1,6 @@
 /*
  * registry.c
- *	  The measurements there are.
+ *	  The list of measurements.
  */
 #include "postgres.h"
 
@@ -40,7 +40,10 @@ static const dp_measure_ops *const measures[] =
 	&dp_measure_regr_syy
 };
 
-/* dp_measure_find: never NULL for a kind that split_block.c accepts. */
+/*
+ * dp_measure_find: the measurement of a kind; raises for one that
+ * split_block.c does not accept.
+ */
 const dp_measure_ops *
 dp_measure_find(dp_aggregate_kind kind)
 {

@@ -1,7 +1,7 @@
 /*
  * release_pair.c
  *	  Covariance, correlation and regression of pairs of numbers clamped to
- *	  bounds: what follows from the noisy sums of measure_pair.c.
+ *	  bounds: results from the noisy sums of measure_pair.c.
  *
  * Let T be the noisy sum of the four products, with a, b, c, d for those of k
  * l, k (H - l), (G - k) l and (G - k) (H - l).  Then T / (f G H) is the number
@@ -11,7 +11,7 @@
  *	  G^2 (a + b) (T - a - b) / T^2 - p f G H / (w T)
  *
  * (doc/theory.md T110).  Whether a variance is positive is decided exactly;
- * only then double precision numbers begin.
+ * double precision is used only after that.
  */
 #include "postgres.h"
 
@@ -22,7 +22,7 @@
 #include "exact.h"
 #include "pair.h"
 
-/* Of noisy cells less than this, any sum fits. */
+/* Any sum of noisy cells below this fits. */
 #define MOST_NOISY ((dp_int128) 1 << 124)
 
 static double
@@ -32,7 +32,7 @@ to_double(Datum exact)
 											  exact));
 }
 
-/* The noisy cells, and the sum of the first `summed` of them. */
+/* Draw the noisy cells; returns the sum of the first `summed` of them. */
 static dp_int128
 draw(const dp_measure *measure, const dp_cell *cells, int summed,
 	 dp_int128 *noisy)
@@ -52,8 +52,8 @@ draw(const dp_measure *measure, const dp_cell *cells, int summed,
 }
 
 /*
- * Is the number of rows that `total` stands for not positive, or with
- * dp_pg.suppress possibly noise alone; of a sample all but one of it?
+ * Is the number of rows given by `total`, less one for a sample, not positive,
+ * or with dp_pg.suppress possibly noise alone?
  */
 static bool
 has_none(const dp_measure *measure, dp_int128 total, int noises, bool sample)
@@ -77,7 +77,7 @@ dp_measure_release_pair_rows(const dp_measure *measure, const dp_cell *cells,
 									 PG_INT64_MIN));
 }
 
-/* The grid that dp_regr_avgx and the like ask about. */
+/* The grid of the argument that dp_regr_avgx and the like are about. */
 static const dp_grid *
 own_grid(const dp_measure *measure)
 {
@@ -112,7 +112,10 @@ dp_measure_release_pair_mean(const dp_measure *measure, const dp_cell *cells,
 	return Float8GetDatum(mean_of(own_grid(measure), noisy[0], total));
 }
 
-/* dp_regr_sxx, dp_regr_syy: the variance of dp_var_pop, times rows. */
+/*
+ * dp_regr_sxx, dp_regr_syy: the variance of dp_var_pop, times the number of
+ * rows.
+ */
 Datum
 dp_measure_release_pair_squares(const dp_measure *measure,
 								const dp_cell *cells, bool *isnull,
@@ -158,9 +161,9 @@ area(const dp_measure *measure)
 }
 
 /*
- * dp_covar_pop, dp_covar_samp, dp_regr_sxy.  No population of numbers within
- * the bounds has a covariance beyond G H / 4 in size, no sample one beyond G H
- * / 2.
+ * dp_covar_pop, dp_covar_samp, dp_regr_sxy.  The covariance of numbers within
+ * the bounds is at most G H / 4 in absolute value, that of a sample at most G
+ * H / 2.
  */
 Datum
 dp_measure_release_covariance(const dp_measure *measure, const dp_cell *cells,
@@ -191,8 +194,8 @@ dp_measure_release_covariance(const dp_measure *measure, const dp_cell *cells,
 }
 
 /*
- * With `above` the noisy sum over which the mean is, and `spread` that of the
- * weight times k (G - k): w T^2 times the variance of k, exactly.
+ * w T^2 times the variance of k, exactly: `above` is the noisy sum of the
+ * mean, `spread` that of weight * k * (G - k).
  */
 static Datum
 scaled_variance(dp_int128 above, dp_int128 total, dp_int128 spread,
@@ -211,8 +214,8 @@ scaled_variance(dp_int128 above, dp_int128 total, dp_int128 spread,
 }
 
 /*
- * dp_corr, and dp_regr_r2, its square; NULL where one of the noisy variances
- * is not positive.
+ * dp_corr, and dp_regr_r2, its square; NULL if one of the noisy variances is
+ * not positive.
  */
 Datum
 dp_measure_release_corr(const dp_measure *measure, const dp_cell *cells,
@@ -245,8 +248,8 @@ dp_measure_release_corr(const dp_measure *measure, const dp_cell *cells,
 }
 
 /*
- * dp_regr_slope and dp_regr_intercept; NULL where the noisy variance of x is
- * not positive.
+ * dp_regr_slope and dp_regr_intercept; NULL if the noisy variance of x is not
+ * positive.
  */
 Datum
 dp_measure_release_line(const dp_measure *measure, const dp_cell *cells,

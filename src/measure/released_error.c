@@ -1,16 +1,17 @@
 /*
  * released_error.c
- *	  The 95% error of a released value, which is told beside it (dp_error).
+ *	  The 95% error of a released value, returned by dp_error.
  *
- * It is of the noise alone: the value is further from what it would be without
- * noise, on the same rows as they were clamped and bounded, with probability
- * 1/20 at most.  It follows from public numbers and from the noisy ones that
- * the value is made of (doc/theory.md T131), so it is as public as the value
- * is.  Where several numbers are noisy none of them is further off than
- * noise_error() but with that probability; what follows for the value is then
+ * It is the error of the noise only: the value differs by more than this from
+ * the value without noise, on the same rows as clamped and bounded, with
+ * probability at most 1/20.  It follows from public numbers and from the noisy
+ * ones from which the value is computed (doc/theory.md T131), so it is as
+ * public as the value.  If several numbers are noisy, any of them is off by
+ * more than noise_error() with at most that probability; the value's error
+ * then follows by arithmetic.
+ *
+ * Numbers are double precision, rounded up by more than the error of the
  * arithmetic.
- *
- * Numbers are double precision, rounded up by more than the arithmetic errs.
  */
 #include "postgres.h"
 
@@ -20,10 +21,16 @@
 
 #define BETA 0.05
 
-/* Double precision arithmetic errs by less, beta and results. */
+/*
+ * Bounds the relative error of double precision arithmetic, in beta and in
+ * results.
+ */
 #define SLACK 1e-12
 
-/* None of so many noises is larger, but with probability 1/20; in granules. */
+/*
+ * None of `noises` noises is larger, except with probability 1/20; in
+ * granules.
+ */
 static double
 noise_error(const dp_measure *measure, int noises)
 {
@@ -33,18 +40,21 @@ noise_error(const dp_measure *measure, int noises)
 		return dp_measure_noise_error(measure, BETA / noises * (1 - SLACK));
 	if (dp_bridge_gaussian_error(&measure->noise.variance, noises, &error))
 		return error;
-	/* that one is rounded to the nearest, of a law with more in its tails */
+	/* that rounds to the nearest integer, for a law with heavier tails */
 	return dp_measure_noise_error(measure, BETA / noises * (1 - SLACK)) + 1;
 }
 
-/* The value and what it stands for are both from 0 to `most`. */
+/* The error, if the value and the true value are both from 0 to `most`. */
 static double
 within(double error, double value, double most)
 {
 	return Min(error * (1 + SLACK), Max(value, most - value));
 }
 
-/* dp_measure_error_of_sum: of one noisy number in the argument's unit. */
+/*
+ * dp_measure_error_of_sum: the error of one noisy number, in the argument's
+ * unit.
+ */
 double
 dp_measure_error_of_sum(const dp_measure *measure)
 {
@@ -53,7 +63,8 @@ dp_measure_error_of_sum(const dp_measure *measure)
 
 /*
  * dp_measure_error_of_mean
- *	  Of low + (high - low) above / total; total > 0, above from 0 to it.
+ *	  The error of low + (high - low) above / total, for total > 0 and above
+ *	  from 0 to total.
  */
 double
 dp_measure_error_of_mean(const dp_measure *measure, dp_int128 above,
@@ -67,8 +78,8 @@ dp_measure_error_of_mean(const dp_measure *measure, dp_int128 above,
 }
 
 /*
- * How far a population's variance may be off, in squares of the bounds'
- * distance: three noises of the size `error` over a total that is 1.
+ * The error of a population's variance, in squares of the bounds' distance:
+ * three noises of at most `error`, relative to a total of 1.
  */
 static double
 population_error(double error)
@@ -77,8 +88,8 @@ population_error(double error)
 }
 
 /*
- * What n / (n - 1) adds, where n is total / row, larger than 1, and of so many
- * noises that none is larger than `error`; times at most `most`.
+ * The additional error by n / (n - 1), where n is total / row, above 1, with
+ * `noises` noises of at most `error`; at most `most`.
  */
 static double
 sample_error(double population, double most, double total, double row,
@@ -92,8 +103,8 @@ sample_error(double population, double most, double total, double row,
 
 /*
  * dp_measure_error_of_variance
- *	  Of a variance, in squares of the bounds' distance, but for what bounds of
- *	  variances leave; a row adds `row` to total > 0.
+ *	  The error of a variance, in squares of the bounds' distance, before the
+ *	  limits of variances are applied; a row adds `row` to total > 0.
  */
 double
 dp_measure_error_of_variance(const dp_measure *measure, bool sample,
@@ -105,19 +116,22 @@ dp_measure_error_of_variance(const dp_measure *measure, bool sample,
 	if (!sample)
 		return population;
 	if (total <= row)
-		return 1;				/* nothing is known of it */
+		return 1;				/* no information */
 	return sample_error(population, 0.25, (double) total, (double) row, error,
 						3);
 }
 
-/* dp_measure_variance_within: that of the value, which is share. */
+/*
+ * dp_measure_variance_within: the error after applying the limits, for the
+ * value `share`.
+ */
 double
 dp_measure_variance_within(bool sample, double share, double error)
 {
 	return within(error, share, sample ? 0.5 : 0.25);
 }
 
-/* dp_measure_error_of_root: of its square root. */
+/* dp_measure_error_of_root: the error of its square root. */
 double
 dp_measure_error_of_root(bool sample, double share, double error)
 {
@@ -131,7 +145,8 @@ dp_measure_error_of_root(bool sample, double share, double error)
 
 /*
  * dp_measure_error_of_squares
- *	  Of the number of rows times such a variance, in rows times that unit.
+ *	  The error of the number of rows times such a variance, in rows times that
+ *	  unit.
  */
 double
 dp_measure_error_of_squares(const dp_measure *measure, dp_int128 total,
@@ -147,8 +162,9 @@ dp_measure_error_of_squares(const dp_measure *measure, dp_int128 total,
 
 /*
  * dp_measure_error_of_covariance
- *	  Of what dp_measure_release_covariance gives, share of the product of the
- *	  bounds' distances; for dp_regr_sxy in rows times that.
+ *	  The error of the result of dp_measure_release_covariance, in products of
+ *	  the bounds' distances, where it is `share`; for dp_regr_sxy in rows times
+ *	  that.
  */
 double
 dp_measure_error_of_covariance(const dp_measure *measure, dp_int128 total,

@@ -2,16 +2,19 @@
  * select_candidate.c
  *	  One candidate chosen by integer scores.
  *
- * dp_pg.mechanism alone decides how: laplace means permute-and-flip, the best
+ * Only dp_pg.mechanism decides how: laplace means permute-and-flip, the best
  * for a pure price; gaussian means the exponential mechanism, whose rho is
- * epsilon^2/8 and which needs no delta.  Only the chosen candidate leaves,
- * no score and no gap.
+ * epsilon^2/8 and which needs no delta.  Only the chosen candidate is
+ * released, no score and no gap.
  */
 #include "postgres.h"
 
 #include "dp_measure.h"
 
-/* Rate and price of `rounds` selections that share the measure's epsilon. */
+/*
+ * Set rate and price of `rounds` selections that share the measurement's
+ * epsilon.
+ */
 static void
 set_rounds(dp_measure *measure, dp_uint128 sensitivity, bool monotone,
 		   int rounds)
@@ -42,9 +45,9 @@ set_rounds(dp_measure *measure, dp_uint128 sensitivity, bool monotone,
 
 /*
  * dp_measure_set_exponential
- *	  Law and charge of one exponential mechanism at the measure's epsilon,
- *	  for scores that each move by at most `sensitivity` between neighbours,
- *	  all in one direction when `monotone`.
+ *	  Set law and charge of one exponential mechanism at the measurement's
+ *	  epsilon, for scores that each differ between neighbours by at most
+ *	  `sensitivity`, all in one direction if `monotone`.
  *
  * Source: doc/theory.md T16 (book, Theorem 3.10).
  */
@@ -58,8 +61,8 @@ dp_measure_set_exponential(dp_measure *measure, dp_uint128 sensitivity,
 }
 
 /*
- * The same of `rounds` selections in a row, each for an equal part of the
- * epsilon, by the mechanism that dp_pg.mechanism asks for.
+ * The same for `rounds` consecutive selections, each with an equal part of the
+ * epsilon, by the mechanism that dp_pg.mechanism selects.
  *
  * Source: doc/theory.md T16, T17; basic composition of the rounds.
  */

@@ -1,6 +1,7 @@
 /*
  * split_price.c
- *	  The price of a released value that names none; dp_pg.split divides it.
+ *	  The price of a released value without one of its own; dp_pg.split divides
+ *	  it.
  */
 #include "postgres.h"
 
@@ -8,8 +9,9 @@
 
 /*
  * dp_measure_default_price
- *	  Of one of `share` values: dp_pg.epsilon, or with dp_pg.split an equal
- *	  part of it, rounded down so that the parts never exceed the whole.
+ *	  The default price of one of `share` values: dp_pg.epsilon, or with
+ *	  dp_pg.split an equal part of it, rounded down so that the parts never
+ *	  exceed the whole.
  */
 dp_rational
 dp_measure_default_price(int share)

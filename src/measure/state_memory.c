@@ -1,19 +1,20 @@
 /*
  * state_memory.c
- *	  How much memory rows can make the exact numbers of a release take.
+ *	  How much memory the exact numbers of a release may take, whatever the
+ *	  rows.
  *
  * A hash table has an entry for each group that has rows, and states grow with
- * them, up to a size that public facts give.  So much a reader takes before
- * the charge (reader/process.c), so that rows can meet no lack of memory.
+ * them, up to a size that follows from public facts.  A reader reserves this
+ * much before the charge (reader/process.c), so that no row can cause a lack
+ * of memory.
  *
- * palloc makes chunks of up to CHUNK bytes a power of two, in blocks that
- * double, so that part of the last one is not used; those that are given back
- * serve only chunks of the same size.  A state that grows leaves smaller ones
- * behind: together an eighth of itself at most, or when it has CHUNK bytes or
- * less, no more than itself.  It is copied when it is saved, then given back,
- * and the copy once more for whoever takes it, so two rows come beside the
- * states.  A state that does not grow is copied by the executor when it is
- * made.
+ * palloc rounds chunks of up to CHUNK bytes to a power of two, in blocks that
+ * double, so that part of the last one is unused; freed chunks serve only
+ * requests of the same size.  A state that grows leaves smaller ones behind:
+ * together at most an eighth of itself, or, up to CHUNK bytes, no more than
+ * itself.  It is copied when it is saved, then freed, and the copy is copied
+ * once more by its receiver, so two rows are added to the states.  A state
+ * that does not grow is copied by the executor when it is made.
  */
 #include "postgres.h"
 
@@ -21,10 +22,10 @@
 
 #include "dp_measure.h"
 
-/* At most so much is held for one query; what it takes may be more. */
+/* Most bytes of content of one query; what it takes may be more. */
 #define MOST (INT64CONST(1024) * 1024 * 1024)
 
-/* Of a group in a hash table, and of each of its states, at most. */
+/* Most bytes for a group in a hash table, and for each of its states. */
 #define GROUP_BYTES 256
 #define STATE_BYTES 64
 
@@ -33,7 +34,7 @@
 #define BLOCK_HEADER 64
 #define LAST_BLOCKS (INT64CONST(16) * 1024 * 1024)	/* of two contexts */
 
-/* What palloc takes for so many bytes. */
+/* What palloc takes for this number of bytes. */
 static int64
 chunk(int64 bytes)
 {
@@ -43,14 +44,14 @@ chunk(int64 bytes)
 	return bytes + BLOCK_HEADER;
 }
 
-/* What a group's state of a measure holds from its first row on. */
+/* Bytes of a group's state of a measurement at its first row. */
 static int64
 cell_bytes(const dp_measure *measure)
 {
 	return STATE_BYTES + measure->ncells * (int64) sizeof(int64);
 }
 
-/* What it holds at last, and when it is saved. */
+/* Bytes of its largest content, and when it is saved. */
 static int64
 content_bytes(const dp_measure *measure)
 {
@@ -59,8 +60,8 @@ content_bytes(const dp_measure *measure)
 
 /*
  * dp_measure_row_memory
- *	  Bytes that a row of exact numbers may have as one process of a plan hands
- *	  it to another; spec->states is set.
+ *	  Most bytes of a row of exact numbers that one process of a plan passes to
+ *	  another; spec->states is set.
  */
 Size
 dp_measure_row_memory(const dp_release_spec *spec)
@@ -74,7 +75,7 @@ dp_measure_row_memory(const dp_release_spec *spec)
 	return (Size) (bytes * (spec->states ? spec->groups : 1));
 }
 
-/* What it takes. */
+/* Most bytes that the state takes. */
 static int64
 state_bytes(const dp_measure *measure)
 {
@@ -100,7 +101,7 @@ keeps_digests(const dp_release_spec *spec)
 
 /*
  * dp_measure_memory
- *	  Bytes, whatever the rows; spec->states is set.
+ *	  Most bytes, whatever the rows; spec->states is set.
  *
  * Errors: 54000 too many.
  */

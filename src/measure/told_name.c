@@ -1,31 +1,31 @@
 /*
  * told_name.c
- *	  The values of a group's keys that are told by threshold, as bytes and
- *	  back.
+ *	  The values of keys that are released by threshold, as bytes and back.
  *
- * Of a large key it is the place among its public values: a row that has none
- * has no name.
+ * For a large key the bytes are the place among its public values: a row that
+ * has none has no name.
  *
- * Equal values have the same bytes, and of a told group it is these that are
- * answered, so the spelling is nobody's (places/told_value.c).
+ * Equal values have the same bytes, and a released group is returned with the
+ * values read back from them, so its spelling is not that of a row
+ * (places/told_value.c).
  */
 #include "postgres.h"
 
 #include "dp_measure.h"
 
-/* Of joined rows many are held at once, each with its name (T97). */
+/* Many joined rows are kept at once, each with its name (T97). */
 #define JOINED_NAME_BYTES 512
 
 struct dp_told_names
 {
 	Size		most;			/* bytes of a name */
 	int			n;
-	int		   *keys;			/* their numbers among all keys */
-	dp_domain **domains;		/* of large ones; or NULL */
+	int		   *keys;			/* their positions among all keys */
+	dp_domain **domains;		/* of large keys; otherwise NULL */
 	dp_told_type *types;
 };
 
-/* dp_measure_told_most: bytes that values of all told keys may take. */
+/* dp_measure_told_most: most bytes that values of all such keys take. */
 Size
 dp_measure_told_most(const dp_release_spec *spec)
 {
@@ -33,7 +33,10 @@ dp_measure_told_most(const dp_release_spec *spec)
 		JOINED_NAME_BYTES;
 }
 
-/* dp_measure_told_create: for the keys of a release that are told. */
+/*
+ * dp_measure_told_create: create it for the keys of a release that are
+ * released by threshold.
+ */
 dp_told_names *
 dp_measure_told_create(const dp_release_spec *spec)
 {
@@ -59,7 +62,7 @@ dp_measure_told_create(const dp_release_spec *spec)
 	return names;
 }
 
-/* dp_measure_is_told: is the key told by threshold? */
+/* dp_measure_is_told: is the key released by threshold? */
 bool
 dp_measure_is_told(const dp_release_spec *spec, int key)
 {
@@ -68,7 +71,7 @@ dp_measure_is_told(const dp_release_spec *spec, int key)
 	return k->kind == DP_KEY_UNDECLARED || spec->large[key];
 }
 
-/* dp_measure_told_number: how many keys are told by threshold. */
+/* dp_measure_told_number: how many keys are released by threshold. */
 int
 dp_measure_told_number(const dp_told_names *names)
 {
@@ -77,9 +80,9 @@ dp_measure_told_number(const dp_told_names *names)
 
 /*
  * dp_measure_told_write
- *	  Bytes for values of all keys that are told, in room for
- *	  DP_BOUND_NAME_BYTES; returns how many, or 0: they do not fit, or one is
- *	  none of a large key's.
+ *	  Write the values of all such keys as bytes, into DP_BOUND_NAME_BYTES;
+ *	  returns their number, or 0 if they do not fit or one is no value of a
+ *	  large key.
  */
 Size
 dp_measure_told_write(const dp_told_names *names, const Datum *values,
@@ -103,7 +106,7 @@ dp_measure_told_write(const dp_told_names *names, const Datum *values,
 
 /*
  * dp_measure_told_read
- *	  The values that bytes stand for, at their places among all keys.
+ *	  Read the values back, into their positions among all keys.
  */
 void
 dp_measure_told_read(const dp_told_names *names, const char *from,

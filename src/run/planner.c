@@ -232,8 +232,8 @@ tell_error_alone(void)
 					"does not use"),
 			 errdetail("The value is released for its error alone, and is "
 					   "paid for."),
-			 errhint("An error is free beside its value: write the same "
-					 "aggregate there, with the same arguments and price.")));
+			 errhint("An error is free if its value is used: use the same "
+					 "aggregate, with the same arguments and price.")));
 }
 
 static void
