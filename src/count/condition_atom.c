@@ -1,10 +1,9 @@
 /*
  * condition_atom.c
- *	  Read one comparison of a column with constants.
+ *	  Recognizes one comparison of a column with constants.
  *
- * Recognised is only what means exactly this: the default equality of the
- * type that is compared, a built-in type whose values count_tables can look
- * up, a deterministic collation.
+ * It must be the default equality of the compared type, of a built-in type
+ * whose values count_tables can look up, under a deterministic collation.
  */
 #include "postgres.h"
 
@@ -40,7 +39,7 @@ is_integer_equality(Oid operator)
 		BTEqualStrategyNumber;
 }
 
-/* Is it the one by which values of the types are compared with `=`? */
+/* Is it the operator that `=` resolves to for these types? */
 static bool
 is_equality(Oid operator, Oid left, Oid right)
 {
@@ -65,7 +64,9 @@ match_operator(dp_atom *a, Oid operator, Oid left, Oid right, Oid collation)
 	return OidIsValid(operator) && is_equality(operator, left, right);
 }
 
-/* A constant as a value of the column's type, or false: it equals none. */
+/*
+ * Convert a constant to the column's type; false if it equals no such value.
+ */
 static bool
 convert_integer(Datum *value, Oid from, Oid to)
 {
@@ -165,7 +166,7 @@ read_list(ScalarArrayOpExpr *comparison, dp_atom *a)
 	get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &align);
 	deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, align,
 					  &values, &nulls, &n);
-	/* of an empty list the comparison is not even NULL for NULL */
+	/* with an empty list the comparison is not NULL even for NULL */
 	if (n == 0)
 		return false;
 	take_values(a, values, nulls, n, ARR_ELEMTYPE(array));
@@ -211,8 +212,8 @@ read_boolean_test(BooleanTest *test, dp_atom *a)
 
 /*
  * dp_count_read_atom
- *	  The comparison that a node is; false, with *a undefined, when it is none
- *	  that is recognised.
+ *	  Read the comparison of a node; false, with *a undefined, if it is not
+ *	  recognised.
  */
 bool
 dp_count_read_atom(Node *node, dp_atom *a)

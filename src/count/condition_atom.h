@@ -1,7 +1,7 @@
 /*
  * condition_atom.h
- *	  Private to the condition files: comparisons of a column with
- *	  constants, atoms of a condition, and how conditions are made of them.
+ *	  Private to the condition files: comparisons of a column with constants,
+ *	  the atoms of conditions, and conditions made from them.
  */
 #ifndef DP_COUNT_CONDITION_ATOM_H
 #define DP_COUNT_CONDITION_ATOM_H
@@ -10,8 +10,8 @@
 
 typedef enum dp_atom_kind
 {
-	DP_ATOM_EQUAL,				/* NULL where the column is */
-	DP_ATOM_SAME,				/* false where the column is NULL */
+	DP_ATOM_EQUAL,				/* NULL if the column is */
+	DP_ATOM_SAME,				/* false if the column is NULL */
 	DP_ATOM_NULL
 } dp_atom_kind;
 
@@ -34,8 +34,9 @@ extern bool dp_count_read_atom(Node *node, dp_atom *a);
 typedef struct dp_matched_column
 {
 	Var		   *var;
-	Oid			type;			/* that comparisons are of; InvalidOid: none */
-	int			known;			/* constants, ascending and distinct */
+	Oid			type;			/* of the comparisons; InvalidOid: none */
+	int			known;			/* number of constants, ascending and
+								 * distinct */
 	Datum	   *constants;
 } dp_matched_column;
 
@@ -47,13 +48,13 @@ typedef struct dp_matched_column
 #define DP_CLASS_NULL(column) ((column)->known + 1)
 #define DP_CLASSES(column) ((column)->known + 2)
 
-/* A condition that holds where each of its columns is in some classes. */
+/* A condition that holds if each of its columns is in certain classes. */
 typedef struct dp_matched_condition
 {
-	bool		matched;		/* else the rest is not set */
+	bool		matched;		/* if false, the rest is not set */
 	bool		never;			/* holds for no row */
 	Bitmapset  *columns;
-	Bitmapset **classes;		/* of each column, by index; NULL: all */
+	Bitmapset **classes;		/* for each column by index; NULL: all */
 } dp_matched_condition;
 
 typedef struct dp_matches

@@ -1,18 +1,18 @@
 /*
  * condition_counts.c
- *	  Count many conditions in one pass: those that are matched by tables
- *	  over classes of columns, all others by evaluating each.
+ *	  Counts many conditions in one pass: matched ones by tables over classes
+ *	  of columns, all others by evaluating each.
  *
- * Conditions over the same columns make a template.  Where the product of the
- * columns' classes is small, a template is a table of all cells; templates
- * with columns in common share one table as long as that stays small, and a
- * row then adds one for all of them.  Otherwise only the cells that some
- * condition asks for are counted.  All sizes follow from the conditions, not
- * from the rows, and are bounded.
+ * Conditions over the same columns make a template.  If the product of the
+ * numbers of classes is small, a template is a table of all cells; templates
+ * with common columns share one table while that stays small, and a row then
+ * adds one for all of them.  Otherwise only the cells that some condition
+ * needs are counted.  All sizes follow from the conditions, not from the rows,
+ * and are bounded.
  *
- * What a condition's count is follows afterwards: a template's counts are the
- * sums over the other columns of its table, and a condition's count the sum
- * over its classes.
+ * Counts of conditions are computed afterwards: a template's counts are sums
+ * over the other columns of its table, and a condition's count is the sum over
+ * its classes.
  */
 #include "postgres.h"
 
@@ -22,12 +22,12 @@
 #include "condition_atom.h"
 #include "dp_count.h"
 
-/* Cells of a table: of one template, and of several that share it. */
+/* Most cells of a table: of one template, and of several that share it. */
 #define ALONE_MOST 65536
 #define SHARED_MOST 16384
 #define ALL_MOST (INT64CONST(1) << 21)
 
-/* Cells that one condition may ask for where not all are counted. */
+/* Most cells that one condition may need if not all are counted. */
 #define LISTED_MOST 256
 
 #define NUMBER_MOST (UINT64CONST(1) << 62)
@@ -134,8 +134,8 @@ compare_cells(const void *a, const void *b)
 }
 
 /*
- * The table of all cells that a template goes into: one that holds its
- * columns already, or grows least by them.
+ * The table of all cells for a template: one that has its columns already, or
+ * grows least by adding them.
  */
 static int
 choose_table(const dp_condition_counting *c, const template *t,
@@ -179,7 +179,7 @@ new_table(dp_condition_counting *c, const template *t)
 	return c->ntables++;
 }
 
-/* Tables of all cells; templates that find no room in them become listed. */
+/* Make tables of all cells; templates that fit into none become listed. */
 static void
 make_full_tables(dp_condition_counting *c)
 {
@@ -224,7 +224,7 @@ typedef struct cell_walk
 	int64		sum;
 } cell_walk;
 
-/* Every cell of the condition, in ascending order. */
+/* Visit every cell of the condition, in ascending order. */
 static void
 walk_cells(cell_walk *walk, int column, uint64 number)
 {
@@ -248,7 +248,7 @@ walk_cells(cell_walk *walk, int column, uint64 number)
 		walk_cells(walk, column, number * size + (uint64) class);
 }
 
-/* How many cells that is, or LISTED_MOST + 1. */
+/* The number of those cells, or LISTED_MOST + 1. */
 static int64
 asked_cells(const dp_matched_condition *condition)
 {
@@ -284,7 +284,7 @@ unique_numbers(uint64 *numbers, int64 n)
 	return kept;
 }
 
-/* Conditions that ask for too many cells are evaluated instead. */
+/* Conditions that need too many cells are evaluated instead. */
 static void
 make_listed_table(dp_condition_counting *c, template *t)
 {
@@ -338,7 +338,7 @@ make_axis(const dp_matched_column *column)
 	return axis;
 }
 
-/* Indexes of the members among those of `used`. */
+/* Positions of the members among those of `used`. */
 static int *
 ranks(const Bitmapset *members, const Bitmapset *used)
 {
@@ -387,8 +387,8 @@ make_spec(dp_condition_counting *c)
 
 /*
  * dp_count_conditions_plan
- *	  How to count the conditions: boolean expressions or weights, allowed on
- *	  private rows, over the columns of one query level.  In the current
+ *	  Plan how to count the conditions: boolean expressions or weights, allowed
+ *	  on private rows, over the columns of one query level.  In the current
  *	  context.
  */
 dp_condition_counting *
@@ -424,7 +424,7 @@ dp_count_conditions_evaluated(const dp_condition_counting *c)
 
 /*
  * dp_count_conditions_memory
- *	  Bytes that the states of the exact aggregates may take, and summing up a
+ *	  Most bytes for the states of the exact aggregates and for summing up a
  *	  table.
  */
 Size
@@ -456,8 +456,8 @@ dp_count_conditions_natives(const dp_condition_counting *c,
 
 /*
  * Sum a table of all cells over the columns that the template does not have.
- * Places run like an odometer's digits; `step` is what a digit is worth in
- * the template.
+ * Places count up like an odometer's digits; `step` is the weight of a digit
+ * in the template.
  */
 static int64 *
 template_counts(const dp_condition_counting *c, const template *t,
@@ -553,7 +553,7 @@ load_listed(const dp_condition_counting *c, const template *t,
 
 /*
  * dp_count_conditions_load
- *	  Add what the exact aggregates gave to the counts of the conditions.
+ *	  Add the results of the exact aggregates to the counts of the conditions.
  */
 void
 dp_count_conditions_load(const dp_condition_counting *c, const Datum *values,

@@ -1,19 +1,19 @@
 /*
  * condition_match.c
- *	  Recognise conditions that look at a row only through the question which
- *	  of a few constants each column equals.
+ *	  Recognizes conditions that depend only on which of a few constants each
+ *	  column equals.
  *
  * Such a condition is a conjunction, and each conjunct is a combination by
  * AND, OR and NOT of comparisons of one column with constants: =, <>, IN, NOT
- * IN, IS [NOT] DISTINCT FROM, IS [NOT] NULL, and a boolean column by itself
- * or with IS TRUE and the like.  The values of a column fall into classes
+ * IN, IS [NOT] DISTINCT FROM, IS [NOT] NULL, and a boolean column, alone or
+ * with IS TRUE and the like.  The values of a column fall into classes
  * (dp_count.h), within which a comparison has one value, so the whole
  * condition is known from the classes of a row.
  *
- * What condition_atom.c does not recognise is not matched, and is evaluated
- * row by row by its owner.  Two evaluations of one comparison give sets of
- * classes in which it is true and in which it is false; in the others it is
- * NULL.
+ * A condition with atoms that condition_atom.c does not recognise is not
+ * matched, and its caller evaluates it for every row.  Each comparison has a
+ * set of classes in which it is true and one in which it is false; in the
+ * others it is NULL.
  */
 #include "postgres.h"
 
@@ -63,7 +63,7 @@ gather_atoms(Node *node, conjunct *c)
 	return true;
 }
 
-/* The column of a conjunct, made when new; -1: it cannot be taken. */
+/* The column of a conjunct, added if new; -1 if it cannot be used. */
 static int
 find_column(dp_matches *m, const conjunct *c, int most)
 {
@@ -107,14 +107,14 @@ add_constants(dp_matched_column *column, const conjunct *c)
 		else if (capacity > 16 && column->known <= capacity / 2)
 			column->constants = repalloc_huge(column->constants,
 											  sizeof(Datum) * capacity);
-		if (a->nvalues > 0)		/* else there may be no array */
+		if (a->nvalues > 0)		/* otherwise there may be no array */
 			memcpy(column->constants + column->known, a->values,
 				   sizeof(Datum) * a->nvalues);
 		column->known = n;
 	}
 }
 
-/* Conjuncts that are constants say nothing, or that no row is meant. */
+/* Is the conjunct a constant, which holds for all rows or for none? */
 static bool
 is_constant(Node *node, bool *holds)
 {
@@ -126,8 +126,8 @@ is_constant(Node *node, bool *holds)
 }
 
 /*
- * Take note of a condition's columns and constants, when all its conjuncts
- * can be matched; returns the places of their columns.
+ * Collect a condition's columns and constants, if all its conjuncts can be
+ * matched; returns the positions of their columns.
  */
 static bool
 note_condition(dp_matches *m, List *conjuncts, int most, List **places)
@@ -211,7 +211,7 @@ class_of(const dp_matched_column *column, Datum value)
 	return low;
 }
 
-/* Where an atom is true and where it is false. */
+/* The classes in which an atom is true, and those in which it is false. */
 static void
 atom_classes(const dp_matched_column *column, Node *node, Bitmapset **holds,
 			 Bitmapset **fails)
@@ -281,8 +281,8 @@ classes(const dp_matched_column *column, Node *node, Bitmapset **holds,
 /* ---- second pass: the condition ---- */
 
 /*
- * A condition keeps one bit for each class of its columns, so that columns
- * with very many constants are not worth it: their conditions are evaluated.
+ * A condition keeps one bit for each class of its columns; so conditions on
+ * columns with very many constants are evaluated instead.
  */
 #define MOST_CONSTANTS (1 << 16)
 
@@ -339,8 +339,9 @@ conjuncts_of(Node *condition)
 
 /*
  * dp_count_conditions_match
- *	  Match each of the conditions (boolean expressions over the columns of
- *	  one query level), using at most so many columns.  Weights match none.
+ *	  Match each of the conditions (boolean expressions over the columns of one
+ *	  query level), using at most `most_columns` columns.  Weights are not
+ *	  matched.
  */
 dp_matches *
 dp_count_conditions_match(List *conditions, int most_columns)

@@ -1,11 +1,11 @@
 /*
  * condition_words.c
  *	  Conditions and weights of one row as words, for relations whose units
- *	  have many rows: each is evaluated for every row, and what a unit's rows
- *	  come to is bounded for each by itself (src/bound).
+ *	  have many rows: each is evaluated for every row, and a unit's total is
+ *	  bounded for each separately (src/bound).
  *
- * A condition is a bit and a weight a number of granules.  NULL does not hold,
- * and weighs nothing, as in dp_pg.count_conditions.
+ * A condition is a bit and a weight a number of granules.  NULL counts as
+ * false and as 0, as in dp_pg.count_conditions.
  */
 #include "postgres.h"
 
@@ -18,17 +18,17 @@
 struct dp_condition_words
 {
 	int			n;
-	int			bits;			/* conditions, in their order */
-	int			weights;		/* then weights, in theirs */
-	int		   *total;			/* which of the totals each is */
+	int			bits;			/* conditions, in order */
+	int			weights;		/* then weights, in order */
+	int		   *total;			/* position of each among the totals */
 	Oid		   *type;			/* base type of a weight, or InvalidOid */
 	dp_weight_scale *scale;
 };
 
 /*
  * dp_count_words_check
- *	  54000 when n conditions and weights are more than a row of an inner query
- *	  has room for.
+ *	  54000 if n conditions and weights do not fit into a row of an inner
+ *	  query.
  */
 void
 dp_count_words_check(int64 n)
@@ -46,7 +46,8 @@ dp_count_words_check(int64 n)
 
 /*
  * dp_count_words_plan
- *	  For a list of conditions and weights, in the current context.
+ *	  Make the plan for a list of conditions and weights, in the current
+ *	  context.
  *
  * Errors: those of dp_count_words_check.
  */
@@ -76,14 +77,14 @@ dp_count_words_plan(const List *conditions)
 	return c;
 }
 
-/* dp_count_words_bits: how many of them are conditions. */
+/* dp_count_words_bits: the number of conditions. */
 int
 dp_count_words_bits(const dp_condition_words *c)
 {
 	return c->bits;
 }
 
-/* dp_count_words_weights: and how many weights. */
+/* dp_count_words_weights: the number of weights. */
 int
 dp_count_words_weights(const dp_condition_words *c)
 {
@@ -92,8 +93,8 @@ dp_count_words_weights(const dp_condition_words *c)
 
 /*
  * dp_count_words_pack
- *	  What a row comes to: the words of its bits, then its weights as unsigned
- *	  numbers of 32 bits (dp_bound.h, TOTALS).
+ *	  Pack a row: the words of its bits, then its weights as unsigned 32-bit
+ *	  numbers (dp_bound.h, TOTALS).
  */
 void
 dp_count_words_pack(const dp_condition_words *c, const Datum *values,
@@ -119,7 +120,9 @@ dp_count_words_pack(const dp_condition_words *c, const Datum *values,
 	}
 }
 
-/* dp_count_words_total: which of the totals the i-th of the list is. */
+/*
+ * dp_count_words_total: the position among the totals of the i-th of the list.
+ */
 int
 dp_count_words_total(const dp_condition_words *c, int i)
 {

@@ -1,10 +1,10 @@
 /*
  * count_conditions.c
- *	  dp_pg.count_conditions: how many rows each of up to CHUNK conditions
- *	  holds for, and the granules of weights, in one call per row.
+ *	  dp_pg.count_conditions: the number of rows for which each of up to CHUNK
+ *	  conditions holds, and the granules of weights, in one call per row.
  *
- * Its state is a flat fixed-length type, updated in place.  A condition that
- * is NULL does not hold, and a weight that is NULL weighs nothing.
+ * Its state is a flat fixed-length type, updated in place.  A NULL condition
+ * counts as false, a NULL weight as 0.
  */
 #include "postgres.h"
 
@@ -35,7 +35,7 @@ PG_FUNCTION_INFO_V1(dp_conditions_combine);
 PG_FUNCTION_INFO_V1(dp_conditions_state_in);
 PG_FUNCTION_INFO_V1(dp_conditions_state_out);
 
-/* What a call site keeps: how the arguments that are weights are weighed. */
+/* State of a call site: how arguments that are weights become granules. */
 typedef struct call_site
 {
 	dp_weight_scale *scale;
@@ -82,7 +82,7 @@ dp_conditions_add(PG_FUNCTION_ARGS)
 	int			n = PG_NARGS();
 	int			i;
 
-	CHECK_FOR_INTERRUPTS();		/* a row may take long */
+	CHECK_FOR_INTERRUPTS();		/* evaluating a row may take long */
 	for (i = 1; i < n; i++)
 	{
 		if (PG_ARGISNULL(i))
@@ -137,7 +137,7 @@ counts_function(void)
 /*
  * dp_count_conditions_evaluate
  *	  The exact aggregates that evaluate conditions for each row and count
- *	  them, under the FILTER of the aggregate that was asked;
+ *	  them, under the FILTER of the given aggregate;
  *	  dp_count_conditions_load_one reads their results.
  */
 List *
@@ -163,7 +163,7 @@ dp_count_conditions_evaluate(const Aggref *asked, List *all)
 
 /*
  * dp_count_conditions_evaluated_memory
- *	  Bytes of their states, for n conditions.
+ *	  Most bytes of their states, for n conditions.
  */
 Size
 dp_count_conditions_evaluated_memory(int n)
@@ -173,8 +173,8 @@ dp_count_conditions_evaluated_memory(int n)
 
 /*
  * dp_count_conditions_load_one
- *	  The rows of the i-th of `all` by what dp_count_conditions_evaluate gave,
- *	  0 for a state that is NULL.
+ *	  The count of the i-th of `all` in the results of these aggregates; 0 if
+ *	  the state is NULL.
  */
 int64
 dp_count_conditions_load_one(const Datum *values, const bool *nulls, List *all,

@@ -3,15 +3,15 @@
  *	  dp_pg.count_tables: rows in every cell of several tables, in one pass.
  *
  * Each row gets a place on every axis, once, and adds one to a cell of each
- * table; where it has no place on an axis it is counted nowhere in the tables
- * over that axis, or, of whole rows, nowhere at all.  The state is the flat
- * array of counts of dp_places.h, its size follows from the spec alone, and no
- * value can raise an error.
+ * table; without a place on an axis it is not counted in the tables over that
+ * axis, or, with `whole`, in none.  The state is the flat array of counts of
+ * dp_places.h, its size follows from the spec, and no value can raise an
+ * error.
  *
  * The spec is one flat constant that only the release makes: the axes' flat
- * forms, and for each table its axes with the step that a place of theirs
- * makes in the number of a cell.  A table of listed cells has a hash table
- * from numbers to counts, by open addressing; 0 is empty.
+ * forms, and for each table its axes with their strides in the number of a
+ * cell.  A table of listed cells has a hash table from numbers to counts, by
+ * open addressing; 0 is empty.
  */
 #include "postgres.h"
 
@@ -89,7 +89,7 @@ add_listed(const flat_spec *spec, const flat_table *table, uint64 number,
 		}
 }
 
-/* The number of a row's cell, or false: it has none. */
+/* Get the number of a row's cell; false if it has none. */
 static inline bool
 cell_number(const flat_table *table, const int64 *places, uint64 *number)
 {
@@ -147,7 +147,9 @@ add_place(dp_tally_state *state, int64 place)
 	PG_RETURN_POINTER(state);
 }
 
-/* Apart from what counts one column, which needs no array on the stack. */
+/*
+ * Separate from the counting of one column, which needs no array on the stack.
+ */
 static pg_noinline Datum
 add_places(FunctionCallInfo fcinfo, const flat_spec *spec,
 		   dp_tally_state *state)
@@ -193,14 +195,14 @@ spec_of(const Const *spec)
 	return (const flat_spec *) DatumGetPointer(spec->constvalue);
 }
 
-/* dp_count_tables_axes: how many columns a row gives. */
+/* dp_count_tables_axes: the number of columns of a row. */
 int
 dp_count_tables_axes(const Const *spec)
 {
 	return spec_of(spec)->naxes;
 }
 
-/* Is a row with these places counted in some table? */
+/* Is a row with these places counted in a table? */
 static bool
 is_counted(const flat_spec *spec, const int64 *places)
 {
@@ -222,9 +224,9 @@ is_counted(const flat_spec *spec, const int64 *places)
 
 /*
  * dp_count_tables_find
- *	  The place of a row on each axis, -1 where it has none; false when it is
- *	  counted nowhere.  Axes have fewer than 2^31 places, and all cells of the
- *	  tables are counted.
+ *	  Get the place of a row on each axis, -1 if it has none; false if it is
+ *	  not counted in any table.  Axes have fewer than 2^31 places, and all
+ *	  cells of the tables are counted.
  */
 bool
 dp_count_tables_find(const Const *of, const Datum *values, const bool *nulls,
@@ -247,7 +249,7 @@ dp_count_tables_find(const Const *of, const Datum *values, const bool *nulls,
 	return is_counted(spec, wide);
 }
 
-/* dp_count_tables_add: a row by its places, as dp_tables_add counts it. */
+/* dp_count_tables_add: count a row by its places, as dp_tables_add does. */
 void
 dp_count_tables_add(const Const *of, const int32 *places, int64 *counts)
 {
@@ -303,7 +305,7 @@ fill_slots(flat_slot *slots, const dp_counted_table *table, int64 first)
 	return table->nlisted;
 }
 
-/* Returns the number of its cells, should all be counted. */
+/* Set the strides; returns the number of all cells of the table. */
 static int64
 fill_steps(flat_table *flat, const dp_counted_table *table,
 		   dp_axis *const *axes)
@@ -351,8 +353,8 @@ fill_tables(flat_spec *spec, dp_axis *const *axes, int ntables,
  * dp_count_tables_spec
  *	  Tables over at most DP_COUNTED_AXES_MAX axes, as a constant of the inner
  *	  query; counts come one table after the other.  Numbers of cells must fit
- *	  into 63 bits, and the caller keeps the counts within memory.  `whole`:
- *	  a row without a place on some axis is in no table.
+ *	  into 63 bits, and the caller ensures that the counts fit into memory.
+ *	  `whole`: a row without a place on some axis is in no table.
  */
 Const *
 dp_count_tables_spec(int naxes, dp_axis *const *axes, int ntables,
@@ -393,8 +395,8 @@ dp_count_tables_spec(int naxes, dp_axis *const *axes, int ntables,
 
 /*
  * dp_count_column_spec
- *	  The table of one column: rows at each of places->known places; `lookup`
- *	  says which those are (dp_places_tally_*_spec).
+ *	  The spec for one column: rows at each of places->known places; `lookup`
+ *	  finds them (dp_places_tally_*_spec).
  */
 Const *
 dp_count_column_spec(const dp_places *places, const Const *lookup)
@@ -414,7 +416,7 @@ dp_count_column_spec(const dp_places *places, const Const *lookup)
 /*
  * dp_count_tables_native
  *	  dp_pg.count_tables(spec, columns), one column for each axis; its result
- *	  is a dp_tally_state, NULL when there was no row.
+ *	  is a dp_tally_state, NULL without rows.
  */
 Aggref *
 dp_count_tables_native(const Aggref *asked, const Const *spec, List *columns)

@@ -1,18 +1,18 @@
 /*
  * digest_set.c
- *	  How many different digests each owner has, for count(DISTINCT).
+ *	  Counts the distinct digests of each owner, for count(DISTINCT).
  *
  * A hash table with open addressing takes digests until it is as large as its
- * memory allows.  Then they are written, in order, as one run of a file, and
- * the table begins anew; at the end the runs are merged, and digests that
- * follow each other and are equal count once.  The place of a digest is by its
- * highest bits, so the table is nearly in order already.  Digests wait for
- * their turn in small groups, while the places of the whole group are fetched
- * from memory at once.  The merge reads runs into the table's memory.
+ * memory allows.  Then they are written, sorted, as one run to a file, and the
+ * table is emptied; at the end the runs are merged, and equal digests count
+ * once.  The place of a digest is given by its highest bits, so the table is
+ * nearly sorted.  Digests are inserted in small groups, so that the places of
+ * a group are prefetched together.  The merge reads runs into the table's
+ * memory.
  *
- * What runs take on disk depends on private rows, so nobody may see it: they
- * are in the process's scratch file (bridge/scratch.c), one for all sets.  A
- * full disk is an error, and a documented residue.
+ * The size of runs on disk depends on private rows and must not be visible:
+ * they are in the process's scratch file (bridge/scratch.c), one for all sets.
+ * A full disk is an error, and a documented residue.
  */
 #include "postgres.h"
 
@@ -27,11 +27,11 @@
 
 #define FIRST_CAPACITY 1024
 #define BLOCK 2730				/* entries read at once, about 64 kB */
-#define BLOCK_LEAST 16			/* where there are very many runs */
+#define BLOCK_LEAST 16			/* if there are very many runs */
 #define WAITING 32				/* entries of a group */
 #define SHIFTS 16				/* per entry, until sorting is better */
 
-/* Free when it has no owner. */
+/* Free if it has no owner. */
 typedef struct entry
 {
 	uint64		high;			/* mixed with the owner */
@@ -39,14 +39,14 @@ typedef struct entry
 	dp_digest_owner *owner;
 } entry;
 
-/* Sorted entries of the file; read block by block. */
+/* Sorted entries in the file, read block by block. */
 typedef struct run
 {
-	off_t		next;			/* first byte not read yet */
+	off_t		next;			/* next byte to read */
 	off_t		end;
 	entry	   *block;
-	int			room;			/* entries that the block can have */
-	int			n;				/* those that it has */
+	int			room;			/* capacity of the block */
+	int			n;				/* entries in it */
 	int			at;
 } run;
 
@@ -55,19 +55,19 @@ struct dp_digest_set
 	MemoryContext context;
 	entry	   *entries;
 	uint64		capacity;		/* a power of two */
-	int			shift;			/* 64 - its logarithm */
-	uint64		most;			/* capacity that memory allows */
+	int			shift;			/* 64 - log2(capacity) */
+	uint64		most;			/* largest capacity that memory allows */
 	uint64		used;
 	entry		waiting[WAITING];
 	int			nwaiting;
 	dp_digest_owner *owners;
-	uint64		owned;			/* so many there have been */
-	int			nruns;			/* above 0: it uses the file */
-	int			room;			/* for so many runs */
+	uint64		owned;			/* number of owners so far */
+	int			nruns;			/* above 0: the file is used */
+	int			room;			/* capacity for runs */
 	run		   *runs;
 };
 
-/* Its runs are not needed any more. */
+/* Called when the set's runs are no longer needed. */
 static void
 leave_file(void *arg)
 {
@@ -91,7 +91,7 @@ set_capacity(dp_digest_set *set, uint64 capacity)
 											  MCXT_ALLOC_ZERO);
 }
 
-/* The place of a digest, or the free place for it. */
+/* The place of a digest, or a free place for it. */
 static inline entry *
 find(const dp_digest_set *set, const entry *wanted)
 {
@@ -137,7 +137,10 @@ compare_entries(const entry *a, const entry *b)
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* Sort entries few of which are far from their place. */
+/*
+ * Insertion sort, for entries of which few are far from their place; falls
+ * back.
+ */
 static void
 sort_nearly_sorted(entry *entries, uint64 n)
 {
@@ -159,8 +162,8 @@ sort_nearly_sorted(entry *entries, uint64 n)
 }
 
 /*
- * Move all entries to the front of the table, in order; returns how many.
- * Those before the first free place may have come there from the end.
+ * Move all entries to the front of the table, in order; returns their number.
+ * Those before the first free place may have wrapped around from the end.
  */
 static uint64
 sort_table(dp_digest_set *set)
@@ -199,7 +202,8 @@ write_run(dp_digest_set *set)
 			repalloc(set->runs, sizeof(run) * set->room);
 	}
 	if (set->nruns == 0)
-		dp_bridge_scratch_use();	/* before leave_file has to do anything */
+		dp_bridge_scratch_use();	/* so that leave_file has something to
+									 * undo */
 	r = &set->runs[set->nruns++];
 	r->next = dp_bridge_scratch_append(set->entries, sizeof(entry) * n);
 	r->end = r->next + (off_t) (sizeof(entry) * n);
@@ -209,8 +213,8 @@ write_run(dp_digest_set *set)
 
 /*
  * dp_count_digests_new
- *	  A set of at most so many bytes, beside a little for each run, in a
- *	  context that ends with it; at least DP_DIGEST_MEMORY_LEAST.
+ *	  A set of at most `memory` bytes, and a little for each run, in a context
+ *	  that is deleted with it; at least DP_DIGEST_MEMORY_LEAST.
  */
 dp_digest_set *
 dp_count_digests_new(MemoryContext context, Size memory)
@@ -225,7 +229,7 @@ dp_count_digests_new(MemoryContext context, Size memory)
 	callback->arg = set;
 	MemoryContextRegisterResetCallback(context, callback);
 
-	/* Growing needs the old table beside the new one. */
+	/* Growing needs the old table in addition to the new one. */
 	set->most = FIRST_CAPACITY;
 	while (set->most * 2 * sizeof(entry) * 3 / 2 <=
 		   Max(memory, DP_DIGEST_MEMORY_LEAST))
@@ -234,7 +238,7 @@ dp_count_digests_new(MemoryContext context, Size memory)
 	return set;
 }
 
-/* dp_count_digests_own: a new owner, whose memory is the caller's. */
+/* dp_count_digests_own: add an owner, in memory of the caller. */
 void
 dp_count_digests_own(dp_digest_set *set, dp_digest_owner *owner)
 {
@@ -278,8 +282,8 @@ insert_waiting(dp_digest_set *set)
 
 /*
  * dp_count_digests_add
- *	  An owner has a value with this digest.  The owner's count is right when
- *	  the set is finished.
+ *	  Add a digest of an owner's value.  The owner's count is valid when the
+ *	  set is finished.
  */
 void
 dp_count_digests_add(dp_digest_set *set, dp_digest_owner *owner, uint64 high,
@@ -287,7 +291,7 @@ dp_count_digests_add(dp_digest_set *set, dp_digest_owner *owner, uint64 high,
 {
 	entry	   *wanted = &set->waiting[set->nwaiting];
 
-	/* So that equal values of many owners do not crowd one place. */
+	/* so that equal values of many owners have different places */
 	wanted->high = high ^ owner->mix;
 	wanted->low = low;
 	wanted->owner = owner;
@@ -305,7 +309,7 @@ dp_count_digests_owners(dp_digest_set *set)
 
 /* ---- merging ---- */
 
-/* The next entry of a run, or NULL; what it points to is soon overwritten. */
+/* The next entry of a run, or NULL; it is overwritten soon. */
 static const entry *
 current(run *r)
 {
@@ -322,7 +326,7 @@ current(run *r)
 	return &r->block[r->at];
 }
 
-/* The heap has its greatest on top, and the least is wanted. */
+/* The heap has the largest on top, but the smallest is wanted. */
 static int
 compare_runs(Datum a, Datum b, void *arg)
 {
@@ -341,7 +345,10 @@ merge_runs(dp_digest_set *set)
 	int			room;
 	int			i;
 
-	/* The table is empty now, and its memory is enough but for many runs. */
+	/*
+	 * The table is empty now, and its memory suffices unless there are many
+	 * runs.
+	 */
 	room = (int) Min(BLOCK, set->capacity / set->nruns);
 	if (room >= BLOCK_LEAST)
 		blocks = set->entries;
@@ -387,7 +394,7 @@ merge_runs(dp_digest_set *set)
 
 /*
  * dp_count_digests_finish
- *	  The counts of all owners are right now; the set is empty and has no
+ *	  Finish: the counts of all owners are valid; the set is empty and has no
  *	  owners.
  */
 void

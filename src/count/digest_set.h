@@ -1,7 +1,7 @@
 /*
  * digest_set.h
- *	  Private to the count folder: how many different values each of many
- *	  owners has, in bounded memory (digest_set.c).  Include postgres.h first.
+ *	  Private to the count room: the number of distinct values of each of many
+ *	  owners, in bounded memory (digest_set.c).  Include postgres.h first.
  */
 #ifndef DP_COUNT_DIGEST_SET_H
 #define DP_COUNT_DIGEST_SET_H
@@ -9,7 +9,7 @@
 /* Memory of one set, at least; a public constant. */
 #define DP_DIGEST_MEMORY_LEAST ((Size) 1024 * 1024)
 
-/* Whose values are counted; `distinct` holds once the set is finished. */
+/* An owner of values; `distinct` is valid once the set is finished. */
 typedef struct dp_digest_owner
 {
 	int64		distinct;

@@ -2,18 +2,18 @@
  * distinct_count.c
  *	  dp_pg.distinct_count: the exact aggregate behind dp_count(DISTINCT x).
  *
- * PostgreSQL sorts the values of each group, whose memory and temporary files
- * depend on them.  Here a value becomes a digest of 128 bits: a hash of its
- * bytes, which are the same exactly for equal values (places/value_bytes.c),
- * under each of two secret seeds that are drawn for each run; of integers a
- * bijection under each, so that no two share a digest.  Digests are kept in
- * bounded memory (digest_set.c).  A fixed map of values keeps every
- * sensitivity (doc/theory.md T41); two values that share a digest, which 2^40
- * values do with probability 2^-49, cost one of the count.
+ * PostgreSQL sorts the values of each group, with memory and temporary files
+ * that depend on them.  Here a value becomes a 128-bit digest: hashes of its
+ * bytes, which are equal exactly for equal values (places/value_bytes.c),
+ * under two secret seeds drawn for each run; for integers two bijections, so
+ * that no two share a digest.  Digests are kept in bounded memory
+ * (digest_set.c).  A fixed map of values keeps every sensitivity
+ * (doc/theory.md T41); two values with the same digest, which occur among 2^40
+ * values with probability 2^-49, reduce the count by one.
  *
- * All groups of an aggregate share one set: counts hold when its first group
- * is finished, because no group gets rows after that; where groups come one
- * after the other (sorted), the set begins anew for each.
+ * All groups of an aggregate share one set: counts are valid when its first
+ * group is finished, because no group gets rows after that; if groups arrive
+ * one after another (sorted), the set begins anew for each.
  */
 #include "postgres.h"
 
@@ -38,7 +38,7 @@ typedef struct distinct_spec
 	int64		memory;
 } distinct_spec;
 
-/* Of a call site. */
+/* State of a call site. */
 typedef struct distinct_site
 {
 	dp_read_way way;
@@ -47,7 +47,7 @@ typedef struct distinct_site
 	bool		varlena;
 } distinct_site;
 
-/* Of a group. */
+/* State of a group. */
 typedef struct distinct_state
 {
 	dp_digest_owner owner;		/* first */
@@ -86,7 +86,7 @@ hash(const dp_value_bytes *read, uint64 seed)
 							   (int) read->length, seed);
 }
 
-/* A bijection: each step is one (the finalizer of SplitMix64). */
+/* A bijection, since each step is one (the finalizer of SplitMix64). */
 static inline uint64
 scatter(uint64 x)
 {
@@ -115,7 +115,7 @@ add(distinct_site *site, dp_digest_owner *owner, Datum value)
 		pfree(read.copy);
 }
 
-/* As dp_pg.short_value: values of more than 1 MB count as NULL. */
+/* As in dp_pg.short_value, values of more than 1 MB count as NULL. */
 static inline bool
 is_long(const distinct_site *site, Datum value)
 {
@@ -175,7 +175,8 @@ dp_distinct_final(PG_FUNCTION_ARGS)
 
 /*
  * dp_count_check_distinct
- *	  Can distinct values of this base type be counted, by so many aggregates?
+ *	  Check that distinct values of this base type can be counted, by
+ *	  `collections` aggregates.
  *
  * Errors: 0A000 values of the type cannot be read as bytes, 54000 too many
  * aggregates for the memory.
@@ -188,8 +189,8 @@ dp_count_check_distinct(Oid type, int collections)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("distinct values of type %s cannot be counted",
 						format_type_be(type)),
-				 errdetail("Nothing says which of its values are equal, but "
-						   "functions of the type."),
+				 errdetail("Only functions of the type decide which of its "
+						   "values are equal."),
 				 errhint("Cast the argument to text or to a number.")));
 	if (collections > DP_DISTINCT_MEMORY / DP_DIGEST_MEMORY_LEAST)
 		ereport(ERROR,
@@ -234,7 +235,10 @@ struct dp_distinct_groups
 	dp_digest_owner *owners;
 };
 
-/* dp_count_distinct_create: none yet, in the current context. */
+/*
+ * dp_count_distinct_create: create the sets without digests, in the current
+ * context.
+ */
 dp_distinct_groups *
 dp_count_distinct_create(int64 groups, int collections)
 {
@@ -251,7 +255,7 @@ dp_count_distinct_create(int64 groups, int collections)
 	return distinct;
 }
 
-/* dp_count_distinct_put: a digest of a group, perhaps once more. */
+/* dp_count_distinct_put: add a digest of a group, possibly repeated. */
 void
 dp_count_distinct_put(dp_distinct_groups *distinct, int64 group, uint64 high,
 					  uint64 low)
@@ -259,14 +263,14 @@ dp_count_distinct_put(dp_distinct_groups *distinct, int64 group, uint64 high,
 	dp_count_digests_add(distinct->set, &distinct->owners[group], high, low);
 }
 
-/* dp_count_distinct_finish: there are no more. */
+/* dp_count_distinct_finish: complete the counts. */
 void
 dp_count_distinct_finish(dp_distinct_groups *distinct)
 {
 	dp_count_digests_finish(distinct->set);
 }
 
-/* dp_count_distinct_of: how many different ones the group was given. */
+/* dp_count_distinct_of: the number of distinct digests of a group. */
 int64
 dp_count_distinct_of(const dp_distinct_groups *distinct, int64 group)
 {

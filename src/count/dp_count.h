@@ -1,10 +1,10 @@
 /*
  * dp_count.h
- *	  Public interface of the count folder: the exact aggregates of inner
- *	  queries, their specs and what is read from their results.
+ *	  Public interface of the count room: the exact aggregates of inner
+ *	  queries, their specs and the reading of their results.
  *
- * What is inlined into transition functions is in dp_to_grid.h.  Names that
- * do not begin with dp_count_: dp_grid_, dp_counts_ (rows by grid point),
+ * Code inlined into transition functions is in dp_to_grid.h.  Names that do
+ * not begin with dp_count_: dp_grid_, dp_counts_ (rows by grid point),
  * dp_counted_ (tables over axes), dp_conditions_ and dp_condition_.
  *
  * Include postgres.h first.
@@ -34,9 +34,9 @@ typedef struct dp_grid
 } dp_grid;
 
 /*
- * What a group remembers of a measurement: an exact integer that starts at 0,
- * or a state of the measurement's own that starts as NULL and lives in the
- * context that load is given.
+ * The content of a group's cell: an exact integer that starts at 0, or a state
+ * of the measurement's own that starts as NULL and lives in the context that
+ * load is given.
  */
 typedef union dp_cell
 {
@@ -48,7 +48,7 @@ typedef union dp_cell
 static inline void
 dp_grid_double(dp_grid *grid)
 {
-	/* Shifting rounds down; the lower bound rounds up. */
+	/* Shifting rounds down, so the lower bound is rounded up. */
 	grid->low = (grid->low >> 1) + (grid->low & 1);
 	grid->high >>= 1;
 	grid->exponent++;
@@ -79,7 +79,7 @@ extern Expr *dp_count_row_granules(Expr *argument, Oid type,
 
 /* ---- row_weight.c: linear queries with values from 0 to 1 ---- */
 
-/* So many granules are the weight 1; with 2^43 rows sums still fit 64 bits. */
+/* Granules of the weight 1; with 2^43 rows sums still fit into 64 bits. */
 #define DP_WEIGHT_BITS 20
 #define DP_WEIGHT_ONE (INT64CONST(1) << DP_WEIGHT_BITS)
 
@@ -88,7 +88,7 @@ extern dp_weight_scale *dp_count_weight_scale(int64 beyond);
 extern int64 dp_count_weigh(const dp_weight_scale *scale, Datum value,
 							Oid type);
 
-/* Granules, at least 0, of all rows together as a number of rows, rounded. */
+/* The total granules of all rows, at least 0, as a rounded number of rows. */
 static inline int64
 dp_weight_rows(dp_int128 granules)
 {
@@ -97,20 +97,20 @@ dp_weight_rows(dp_int128 granules)
 
 /* ---- distinct_count.c ---- */
 
-/* All collections of a block together; a public constant. */
+/* Memory of all collections of a block together; a public constant. */
 #define DP_DISTINCT_MEMORY ((Size) 64 * 1024 * 1024)
 
 extern Aggref *dp_count_distinct(const Aggref *asked, Oid type,
 								 int collections);
 extern void dp_count_check_distinct(Oid type, int collections);
 
-/* Distinct digests of groups, made elsewhere (src/bound). */
+/* Distinct digests of groups, for src/bound. */
 typedef struct dp_distinct_groups dp_distinct_groups;
 extern dp_distinct_groups *dp_count_distinct_create(int64 groups,
 													int collections);
 extern void dp_count_distinct_put(dp_distinct_groups *distinct, int64 group,
 								  uint64 high, uint64 low);
-/* After the last digest; then of each group. */
+/* Call finish after the last digest; then the counts are valid. */
 extern void dp_count_distinct_finish(dp_distinct_groups *distinct);
 extern int64 dp_count_distinct_of(const dp_distinct_groups *distinct,
 								  int64 group);
@@ -134,8 +134,8 @@ extern dp_pair_sums dp_count_read_pairs(const Datum *values,
 /* ---- magnitude.c ---- */
 
 /*
- * Public ranges of powers of two, from the most negative one on; exponents of
- * the first and last one on either side of 0, its place, how many there are.
+ * Public ranges of powers of two, from the most negative one on: exponents of
+ * the first and last one on either side of 0, the place of 0, their number.
  */
 typedef struct dp_ranges
 {
@@ -156,15 +156,17 @@ extern Expr *dp_count_row_range(Expr *argument);
 
 typedef struct dp_grid_counts dp_grid_counts;
 
-/* Saved counts added to state, or a new one in `keep` when that is NULL. */
+/* Add saved counts to state, or to a new one in `keep` if that is NULL. */
 extern dp_grid_counts *dp_count_grid_merge(dp_grid_counts *state, Datum saved,
 										   MemoryContext keep);
 
-/* One more row at a point, counted from 0; in state or a new one, likewise. */
+/* Add one row at a point, counted from 0, likewise. */
 extern dp_grid_counts *dp_count_grid_add(dp_grid_counts *state, int64 points,
 										 int64 point, MemoryContext keep);
 
-/* The most bytes of a state on a grid of so many points, alone or saved. */
+/*
+ * The most bytes of a state on a grid of `points` points, in memory or saved.
+ */
 extern Size dp_count_grid_bytes(int64 points);
 
 /* The rows of a group by grid point, as dp_mech_quantile takes them. */
@@ -186,9 +188,8 @@ extern void dp_count_check_call_site(FunctionCallInfo fcinfo);
 extern dp_tally_state *dp_count_tally_new(int64 n);
 
 /*
- * The state of a transition: checked once per call site, made at the first
- * row of a group.  The executor copies a new state into the aggregate's
- * memory.
+ * The state of a transition: checked once per call site, made at a group's
+ * first row.  The executor copies a new state into the aggregate's memory.
  */
 static inline dp_tally_state *
 dp_tally_state_of(FunctionCallInfo fcinfo, int64 n)
@@ -203,13 +204,15 @@ extern Const *dp_count_group_spec(int64 words, const dp_grid *grid);
 
 /* ---- count_tables.c: tables over axes ---- */
 
-/* Columns of one dp_pg.count_tables: its state and spec are arguments too. */
+/*
+ * Most columns of one dp_pg.count_tables: state and spec are arguments, too.
+ */
 #define DP_COUNTED_AXES_MAX (FUNC_MAX_ARGS - 2)
 
 /*
- * A table over axes.  The number of a cell is sum of p[i] * product of later
- * sizes, for the places p of a row.  Either all cells are counted, in this
- * order, or those listed, each number once, in the order of the list.
+ * A table over axes.  The number of a cell is the sum of p[i] * product of
+ * later sizes, for the places p of a row.  Counted are either all cells, in
+ * this order, or the listed ones, each number once, in the order of the list.
  */
 typedef struct dp_counted_table
 {
@@ -227,7 +230,7 @@ extern Const *dp_count_column_spec(const dp_places *places,
 extern Aggref *dp_count_tables_native(const Aggref *asked, const Const *spec,
 									  List *columns);
 
-/* The same of single rows, whose places are kept in between. */
+/* The same for single rows, whose places are kept meanwhile. */
 extern int	dp_count_tables_axes(const Const *spec);
 extern bool dp_count_tables_find(const Const *spec, const Datum *values,
 								 const bool *nulls, int32 *places);
@@ -237,7 +240,10 @@ extern void dp_count_tables_add(const Const *spec, const int32 *places,
 /* ---- condition_counts.c ---- */
 typedef struct dp_condition_counting dp_condition_counting;
 extern dp_condition_counting *dp_count_conditions_plan(List *conditions);
-/* How many of them no table counts, so that each row evaluates them. */
+/*
+ * The number of conditions that no table counts, so that each row evaluates
+ * them.
+ */
 extern int	dp_count_conditions_evaluated(const dp_condition_counting *c);
 extern Size dp_count_conditions_memory(const dp_condition_counting *c);
 extern List *dp_count_conditions_natives(const dp_condition_counting *counting,
@@ -254,7 +260,7 @@ extern int64 dp_count_conditions_load_one(const Datum *values,
 
 /* ---- condition_words.c: single rows, for units with many ---- */
 
-/* Most conditions of a list: a row of an inner query has room for more. */
+/* Most conditions of a list: they fit into a row of an inner query. */
 #define DP_CONDITION_WORDS_MOST 1600
 
 typedef struct dp_condition_words dp_condition_words;

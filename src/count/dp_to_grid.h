@@ -1,12 +1,12 @@
 /*
  * dp_to_grid.h
- *	  Rows onto the public grid: what the inner aggregates share.  Public,
- *	  because the states of groups are made of the same.
+ *	  Maps rows onto the public grid, for the inner aggregates.  Public,
+ *	  because states of groups have the same form.
  *
- * A spec is a constant of the inner query that only dp_count_sum_spec
- * builds (or dp_count_fill_spec, where there is none).  NaN is the caller's
- * to skip; infinities clamp; the result depends on the value alone, and
- * nothing here raises an error.
+ * A spec is a constant of the inner query that only dp_count_sum_spec builds
+ * (or dp_count_fill_spec, if there is no constant).  The caller skips NaN;
+ * infinities are clamped; the result depends only on the value, and nothing
+ * here raises an error.
  */
 #ifndef DP_TO_GRID_H
 #define DP_TO_GRID_H
@@ -32,7 +32,7 @@ typedef struct dp_sum_spec
 
 extern void dp_count_fill_spec(const dp_grid *grid, dp_sum_spec *spec);
 
-/* The exact sum of rows: as it lies in a state, a multiple of 8 bytes. */
+/* The exact sum of rows, as stored in a state; a multiple of 8 bytes. */
 typedef struct dp_sum_state
 {
 	int64		rows;			/* rows that counted */
@@ -80,8 +80,8 @@ granules_of_integer(const dp_sum_spec *spec, int64 x)
 }
 
 /*
- * The same for floats; x is not NaN.  What lies between the bounds is below
- * 2^63 in size, as they are.
+ * The same for floats; x is not NaN.  The result between the bounds is below
+ * 2^63 in absolute value, as they are.
  */
 static inline int64
 granules_of_float(const dp_sum_spec *spec, float8 x)
@@ -101,7 +101,7 @@ granules_of_float(const dp_sum_spec *spec, float8 x)
 	return granules;
 }
 
-/* The bounds in units of the column; made once per call site. */
+/* The bounds in units of the column; computed once per call site. */
 typedef struct dp_numeric_bounds
 {
 	Numeric		low;
@@ -134,8 +134,8 @@ compare_numeric(Numeric a, Numeric b)
 
 /*
  * The same for numeric.  The value is compared with the bounds first, so that
- * huge ones never meet arithmetic; what lies between is scaled and rounded in
- * numeric, which cannot fail for such magnitudes.  x is not NaN.
+ * no arithmetic is done on huge ones; values between are scaled and rounded in
+ * numeric, which cannot fail for such magnitudes. x is not NaN.
  */
 static inline int64
 granules_of_numeric(const dp_sum_spec *spec, const dp_numeric_bounds *bounds,

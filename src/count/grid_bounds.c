@@ -4,8 +4,9 @@
  *
  * A column with bounds [L, U] is read in granules g = 2^e, by default the
  * largest power of two that is at most (U - L) / 2^20, and 1 for integers.
- * Only the bounds decide, never data.  The arithmetic is numeric's, which is
- * exact here: multiplying by a power of two or by its finite decimal inverse.
+ * Only the bounds decide, never data.  The arithmetic is that of numeric,
+ * which is exact here: multiplication by a power of two or by its finite
+ * decimal inverse.
  */
 #include "postgres.h"
 
@@ -14,7 +15,8 @@
 #include "../bridge/dp_numeric.h"
 #include "dp_count.h"
 
-#define DEFAULT_BITS 20			/* granules in the width, at least 2^20 */
+#define DEFAULT_BITS 20			/* log2 of the least number of granules in the
+								 * width */
 #define FLOAT_BITS 52			/* of a double, after the first */
 #define MAX_EXPONENT 1010		/* of a granule: 2^-e stays a normal double */
 
@@ -51,9 +53,9 @@ greatest_size(Numeric lower, Numeric upper)
 }
 
 /*
- * The default granule: from the width, or from the size where there is none.
- * Bounds of an expression can be as close as rounding errors; their grid is
- * no finer than double precision.
+ * The default granule: from the width, or from the magnitude if the width is
+ * 0.  Bounds of an expression can be as close as rounding errors; their grid
+ * is no finer than double precision.
  */
 static bool
 default_exponent(Numeric lower, Numeric upper, bool outward, int *exponent)
@@ -79,10 +81,10 @@ default_exponent(Numeric lower, Numeric upper, bool outward, int *exponent)
 /*
  * dp_count_grid
  *	  The grid of bounds lower <= upper; granule NULL means the default.  Its
- *	  ends lie within the bounds, and around them when `outward`, or when no
- *	  grid point lies between bounds that nobody gave a granule.
+ *	  ends are within the bounds, but outside if `outward`, or if no grid point
+ *	  lies between bounds without a given granule.
  *
- * Errors: 22023 when the bounds are not finite, not ordered, or the grid does
+ * Errors: 22023 if the bounds are not finite or not ordered, or the grid does
  * not fit into 64 bits.
  */
 dp_grid
@@ -134,8 +136,8 @@ dp_count_grid(Numeric lower, Numeric upper, Numeric granule, bool integers,
 /*
  * dp_count_grid_value
  *	  granules * 2^exponent as numeric, exactly: with -exponent digits after
- *	  the point where exponent is negative.  A grid has grid points only, so
- *	  fewer digits would be another value, perhaps outside the bounds.
+ *	  the point if exponent is negative.  Fewer digits would be another value,
+ *	  perhaps outside the bounds.
  */
 Numeric
 dp_count_grid_value(const dp_grid *grid, dp_int128 granules)

@@ -2,21 +2,21 @@
  * grid_counts.c
  *	  The exact aggregate behind quantiles: rows counted by grid point.
  *
- * Cell i of a group is its number of rows at the granule low + i of the
- * public grid.  Counts add, so every plan (parallel, hashed, reordered) ends
- * with the same cells, and one row moves one cell by one.
+ * Cell i of a group is its number of rows at the granule low + i of the public
+ * grid.  Counts add, so every plan (parallel, hashed, reordered) gives the
+ * same cells, and one row changes one cell by one.
  *
  * Representation.  A state begins as a hash table of (cell, rows) with open
  * addressing and becomes an array of all cells as soon as the table would take
  * a sixteenth of that; the array has 32 bits per cell until some cell needs
  * 64.  So all tables that a group ever had take less than an eighth of its
- * array, and a group of few rows takes little.  Saved, for another process or
- * for the release, a state is a header and either the occupied entries or the
- * array, which is then given back: the next copy of what was saved has its
- * size, and lies there.  Read back, a state is used where it lies.
+ * array, and a group with few rows takes little.  Saved, for another process
+ * or for the release, a state is a header and either the occupied entries or
+ * the array, which is then freed: the next copy of the saved state has its
+ * size and reuses that memory.  A state that is read back is used in place.
  *
- * Memory.  A state and its table live in the context the state was made in:
- * that of the aggregate, or the release's.
+ * Memory.  A state and its table live in the context in which the state was
+ * made: the aggregate's or the release's.
  */
 #include "postgres.h"
 
@@ -28,7 +28,7 @@
 #define FIRST_CAPACITY 8
 #define TABLE_PART 32			/* entries of a table: fewer, in cells */
 
-/* A saved state; then come the entries, or all cells. */
+/* A saved state; the entries, or all cells, follow. */
 typedef struct saved_counts
 {
 	int32		vl_len_;
@@ -56,7 +56,7 @@ set_capacity(dp_grid_counts *state, uint32 capacity)
 							   sizeof(dp_counts_entry) * capacity);
 }
 
-/* As large as what it is saved in. */
+/* Make an array as large as its saved form. */
 static void
 set_dense(dp_grid_counts *state)
 {
@@ -67,7 +67,7 @@ set_dense(dp_grid_counts *state)
 	state->owned = true;
 }
 
-/* dp_count_grid_new: no rows yet, on a grid of so many cells. */
+/* dp_count_grid_new: a state without rows, on a grid of `cells` cells. */
 dp_grid_counts *
 dp_count_grid_new(MemoryContext context, uint32 cells)
 {
@@ -85,7 +85,7 @@ dp_count_grid_new(MemoryContext context, uint32 cells)
 	return state;
 }
 
-/* Where the cell is, or the free place for it. */
+/* The entry of the cell, or a free one for it. */
 static inline dp_counts_entry *
 find_entry(const dp_grid_counts *state, uint32 cell)
 {
@@ -129,8 +129,8 @@ make_wide(dp_grid_counts *state)
 }
 
 /*
- * Room for `used` entries: a table of which they fill at most three quarters,
- * or all cells.
+ * Make room for `used` entries: a table that they fill to at most three
+ * quarters, or all cells.
  */
 static pg_noinline void
 reserve(dp_grid_counts *state, uint64 used)
@@ -154,7 +154,7 @@ reserve(dp_grid_counts *state, uint64 used)
 	}
 }
 
-/* dp_count_grid_add_rows: `rows` more rows at a cell of the grid. */
+/* dp_count_grid_add_rows: add `rows` rows at a cell of the grid. */
 void
 dp_count_grid_add_rows(dp_grid_counts *state, uint32 cell, uint64 rows)
 {
@@ -188,7 +188,10 @@ dp_count_grid_add_rows(dp_grid_counts *state, uint32 cell, uint64 rows)
 	state->wide[cell] += rows;
 }
 
-/* Entries of a HASH or LIST, free ones too; cells of the others. */
+/*
+ * The number of entries of a HASH or LIST, including free ones; of cells
+ * otherwise.
+ */
 static uint32
 places(const dp_grid_counts *state)
 {
@@ -203,7 +206,7 @@ places(const dp_grid_counts *state)
 	}
 }
 
-/* The rows at a place, and of which cell it is. */
+/* The rows at a place, and their cell. */
 static inline uint64
 rows_at(const dp_grid_counts *state, uint32 place, uint32 *cell)
 {
@@ -220,7 +223,7 @@ rows_at(const dp_grid_counts *state, uint32 place, uint32 *cell)
 	}
 }
 
-/* dp_count_grid_add_all: the other state's rows, too; it may be read only. */
+/* dp_count_grid_add_all: add the other state's rows; it may be read only. */
 void
 dp_count_grid_add_all(dp_grid_counts *state, const dp_grid_counts *other)
 {
@@ -233,8 +236,8 @@ dp_count_grid_add_all(dp_grid_counts *state, const dp_grid_counts *other)
 		elog(ERROR, "counts of different grids");
 
 	/*
-	 * Entries come in the order of their hashes; put into a table that is
-	 * too small, they would all crowd its front.
+	 * Entries arrive in the order of their hashes; inserted into a table that
+	 * is too small, they would crowd at its front.
 	 */
 	if (state->form == DP_COUNTS_HASH)
 		reserve(state, (uint64) state->used + n);
@@ -250,8 +253,8 @@ dp_count_grid_add_all(dp_grid_counts *state, const dp_grid_counts *other)
 
 /*
  * dp_count_grid_save_state
- *	  A state as bytea, in the current context.  An array of 32 bits is given
- *	  back, and the state serves nobody afterwards.
+ *	  The state as bytea, in the current context.  An array of 32 bits is
+ *	  freed, and the state must not be used afterwards.
  */
 bytea *
 dp_count_grid_save_state(dp_grid_counts *state)
@@ -297,7 +300,7 @@ dp_count_grid_save_state(dp_grid_counts *state)
 
 /*
  * dp_count_grid_load_state
- *	  A state that uses a copy of the saved one, in the current context.
+ *	  A state on top of a copy of the saved one, in the current context.
  */
 dp_grid_counts *
 dp_count_grid_load_state(Datum datum)
@@ -365,7 +368,7 @@ compare_entries(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The entries of a HASH or LIST without gaps, in ascending order. */
+/* The used entries of a HASH or LIST, in ascending order. */
 static dp_counts_entry *
 sorted_entries(const dp_grid_counts *state)
 {
@@ -381,7 +384,7 @@ sorted_entries(const dp_grid_counts *state)
 	return entries;
 }
 
-/* dp_count_grid_rank: see dp_count.h; NULL is a group without rows. */
+/* dp_count_grid_rank: see dp_count.h; NULL for a group without rows. */
 void
 dp_count_grid_rank(const dp_grid_counts *state, int64 low,
 				   dp_ranked_rows *out)

@@ -1,6 +1,6 @@
 /*
  * grid_counts.h
- *	  Private to the count folder: how many rows stand at each grid point.
+ *	  Private to the count room: the number of rows at each grid point.
  *
  * dp_pg.grid_counts(x, spec) counts the rows of a group by their granule, at
  * most DP_COUNTS_CELLS of them; saved, its state is a bytea.  Include
@@ -16,8 +16,8 @@ typedef enum dp_counts_form
 	DP_COUNTS_HASH,
 	DP_COUNTS_DENSE,			/* 32 bits per cell */
 	DP_COUNTS_WIDE,				/* 64 */
-	DP_COUNTS_LIST,				/* as HASH without gaps, read only */
-	DP_COUNTS_SAVED				/* an array that was given back */
+	DP_COUNTS_LIST,				/* like HASH without gaps, read only */
+	DP_COUNTS_SAVED				/* an array that was freed */
 } dp_counts_form;
 
 typedef struct dp_counts_entry

@@ -59,8 +59,8 @@ skip_row(FunctionCallInfo fcinfo)
 
 /*
  * dp_counts_add_*: transition functions (state, x, spec) -> state, in place.
- * Infinite dates and timestamps are the least and greatest integers, and so
- * clamp.
+ * Infinite dates and timestamps are the smallest and largest integers, and so
+ * are clamped.
  */
 DP_NUMBER_TRANSITIONS(dp_counts_add)
 DP_INTEGER_TRANSITION(dp_counts_add_date, PG_GETARG_DATEADT)
@@ -109,7 +109,9 @@ dp_counts_load(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(dp_count_grid_load_state(PG_GETARG_DATUM(0)));
 }
 
-/* dp_count_grid_inner: dp_pg.grid_counts(argument, grid), and no other. */
+/*
+ * dp_count_grid_inner: the single aggregate dp_pg.grid_counts(argument, grid).
+ */
 List *
 dp_count_grid_inner(const Aggref *asked, Oid type, const dp_grid *grid)
 {

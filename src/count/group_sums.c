@@ -6,8 +6,8 @@
  *	  dp_pg.group_sums(place, x, spec)		as dp_pg.bounded_sum: three words,
  *											sum_state.c
  *
- * A state is that of a tally: flat, updated in place.  A row whose place is
- * NULL counts nowhere.
+ * The state is that of a tally: flat, updated in place.  A row whose place is
+ * NULL is not counted.
  */
 #include "postgres.h"
 
@@ -95,7 +95,7 @@ dp_group_sum_combine(PG_FUNCTION_ARGS)
 
 /*
  * dp_count_group_spec
- *	  The constant of either aggregate: words of the state, and the grid of
+ *	  The constant for either aggregate: words of the state, and the grid of
  *	  sums (NULL: rows are counted).
  */
 Const *

@@ -2,13 +2,14 @@
  * magnitude.c
  *	  Rows counted in public ranges of powers of two, for dp_bounds.
  *
- * The ranges are 0 and, on either side of it, the numbers whose size is above
- * 2^(e-1) and at most 2^e, for e from 0 to 63 of integers and from -40 to 80
- * of other numbers; the first of them begins at 0, and the last has no end.
- * The place is a function of the number alone, and no number is an error.
+ * The ranges are 0 and, on either side of it, the numbers whose absolute value
+ * is above 2^(e-1) and at most 2^e, for e from 0 to 63 for integers and from
+ * -40 to 80 for other numbers; the first of them begins at 0, and the last has
+ * no end.  The place depends only on the number, and no number raises an
+ * error.
  *
  * dp_pg.range_counts(x, spec) counts rows by place, and skips NULL and NaN;
- * dp_pg.magnitude(x) is the place, where rows are counted for their unit.
+ * dp_pg.magnitude(x) is the place, for rows that are counted by unit.
  */
 #include "postgres.h"
 
@@ -32,7 +33,7 @@
 #define LEAST_OTHER (-40)
 #define MOST_OTHER 80
 
-/* dp_count_ranges: those of a type of numbers. */
+/* dp_count_ranges: the ranges of a numeric type. */
 dp_ranges
 dp_count_ranges(Oid type)
 {
@@ -59,7 +60,7 @@ place_of_integer(int64 x)
 	return ranges.zero + (x < 0 ? -place : place);
 }
 
-/* -1 for NaN. */
+/* The place of a double; -1 for NaN. */
 static int
 place_of_double(double x)
 {
@@ -79,7 +80,7 @@ place_of_double(double x)
 	return ranges.zero + (x < 0 ? -place : place);
 }
 
-/* As the nearest double. */
+/* The place of the nearest double. */
 static int
 place_of_numeric(Numeric x)
 {
@@ -134,7 +135,7 @@ call(Oid function, Oid type, Expr *argument)
 								 COERCE_EXPLICIT_CALL);
 }
 
-/* The argument as one of the three types that there are functions for. */
+/* Cast the argument to one of the three types with functions. */
 static Expr *
 widen(Expr *argument, Oid type)
 {
@@ -173,8 +174,8 @@ dp_count_range_counts(const Aggref *asked, Oid type)
 
 /*
  * dp_count_row_range
- *	  The place of what such an aggregate is given, as bigint; NULL for NULL
- *	  and NaN.
+ *	  The place of such an aggregate's argument, as bigint; NULL for NULL and
+ *	  NaN.
  */
 Expr *
 dp_count_row_range(Expr *argument)

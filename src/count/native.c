@@ -1,6 +1,6 @@
 /*
  * native.c
- *	  Exact aggregates of the inner query, in the place of one that was asked.
+ *	  Exact aggregates of the inner query, which replace those of the query.
  */
 #include "postgres.h"
 
@@ -14,7 +14,7 @@
 /*
  * dp_count_native
  *	  An exact aggregate of the inner query with the FILTER of the aggregate
- *	  that was asked.  `arguments` are expressions; NIL means count(*).
+ *	  `asked`.  `arguments` are expressions; NIL means count(*).
  */
 Aggref *
 dp_count_native(const Aggref *asked, Oid function, Oid result_type,
@@ -49,7 +49,8 @@ dp_count_native(const Aggref *asked, Oid function, Oid result_type,
 
 /*
  * dp_count_exact
- *	  dp_pg.<aggregate>(argument, spec), declared for `type`, of this result.
+ *	  dp_pg.<aggregate>(argument, spec) as declared for `type`, with this
+ *	  result type.
  */
 List *
 dp_count_exact(const Aggref *asked, const char *aggregate, Oid type,

@@ -6,8 +6,8 @@
  * public grids, clamped, as granules k and l counted from the lower bounds,
  * and adds up 1, k, l, k^2, l^2 and kl in 128 bits: with bounds at most
  * DP_PAIR_WIDTH apart 2^64 rows fit.  A row with a NULL or a NaN is skipped.
- * Where rows are counted for their unit (src/bound), dp_pg.granule_pair gives
- * both as one number.
+ * If rows are counted by unit (src/bound), dp_pg.granule_pair returns both as
+ * one number.
  */
 #include "postgres.h"
 
@@ -22,7 +22,9 @@
 
 /* ---- SQL ---- */
 
-/* The two granules of a row, counted from the lower bounds; false: skipped. */
+/*
+ * The two granules of a row, counted from the lower bounds; false if skipped.
+ */
 static inline bool
 read_pair(FunctionCallInfo fcinfo, int place, int64 *k, int64 *l)
 {
@@ -145,7 +147,7 @@ dp_count_bounded_pairs(const Aggref *asked, Expr *first, const dp_grid *grid,
 									  arguments));
 }
 
-/* dp_count_row_pair: dp_pg.granule_pair of what such an aggregate is given. */
+/* dp_count_row_pair: dp_pg.granule_pair of such an aggregate's arguments. */
 Expr *
 dp_count_row_pair(const Aggref *native)
 {
@@ -168,8 +170,8 @@ dp_count_row_pair(const Aggref *native)
 
 /*
  * dp_count_read_pairs
- *	  The sums in an inner pair_state; never NULL, as the aggregate starts at
- *	  zero, but for a group without rows.
+ *	  The sums in an inner pair_state; NULL only for a group without rows,
+ *	  since the aggregate starts at zero.
  */
 dp_pair_sums
 dp_count_read_pairs(const Datum *values, const bool *nulls)

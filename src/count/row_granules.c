@@ -1,8 +1,8 @@
 /*
  * row_granules.c
  *	  dp_pg.granules(x, spec): a row's value on the public grid, as a number of
- *	  granules, where rows are not added up by the plan but counted for their
- *	  unit (src/bound).
+ *	  granules, for rows that are not added up by the plan but counted by unit
+ *	  (src/bound).
  *
  * It is clamp(floor(x / granule + 1/2)), NULL for NULL and NaN: what a row
  * adds to dp_pg.bounded_sum.
@@ -48,7 +48,7 @@ DP_INTEGER_TRANSITION(dp_granules_timestamp, PG_GETARG_TIMESTAMP)
 
 /*
  * dp_count_row_granules
- *	  dp_pg.granules(argument, grid); the argument is of this base type.
+ *	  dp_pg.granules(argument, grid); the argument has this base type.
  */
 Expr *
 dp_count_row_granules(Expr *argument, Oid type, const dp_grid *grid)

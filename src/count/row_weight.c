@@ -5,9 +5,9 @@
  * A weight f(x) of a row x is the whole number clamp(round(G f(x))) of
  * granules, G = DP_WEIGHT_ONE, and 0 where f is NULL or NaN.  The granules of
  * all rows are added exactly; divided by G and rounded they are the query's
- * number of rows, which a row moves by at most 1, as it does that of a
- * predicate (doc/theory.md T123).  Rows and the cells of a universe are
- * weighed by the same function.
+ * number of rows, which a row changes by at most 1, like that of a predicate
+ * (doc/theory.md T123).  Rows and the cells of a universe use the same
+ * function.
  */
 #include "postgres.h"
 
@@ -24,8 +24,9 @@ struct dp_weight_scale
 
 /*
  * dp_count_weight_scale
- *	  How values become granules, in the current context; clamped to `beyond`
- *	  granules below 0 and above 1, so that 1 tells what lies outside.
+ *	  The conversion of values to granules, in the current context; clamped to
+ *	  `beyond` granules below 0 and above 1, so that with 1 values outside are
+ *	  recognized.
  */
 dp_weight_scale *
 dp_count_weight_scale(int64 beyond)
@@ -70,7 +71,7 @@ dp_count_weigh(const dp_weight_scale *scale, Datum value, Oid type)
 		case NUMERICOID:
 			return weigh_numeric(scale, DatumGetNumeric(value));
 	}
-	/* who calls dp_pg.count_conditions by hand may give anything */
+	/* a direct call of dp_pg.count_conditions may pass anything */
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("a weight cannot be of type %s", format_type_be(type)),

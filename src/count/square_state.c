@@ -3,7 +3,7 @@
  *	  The inner aggregate behind variances: rows, sum and sum of squares.
  *
  * dp_pg.bounded_squares(x, spec) is dp_pg.bounded_sum (sum_state.c) with the
- * exact sum of squares beside it, of granules counted from the lower bound:
+ * exact sum of squares in addition, of granules counted from the lower bound:
  * 0 <= k < 2^31, so that 2^64 rows fit in 128 bits.
  */
 #include "postgres.h"
@@ -103,7 +103,10 @@ dp_square_state_out(PG_FUNCTION_ARGS)
 
 /* ---- for the release ---- */
 
-/* dp_count_bounded_squares: dp_pg.bounded_squares(argument, grid) alone. */
+/*
+ * dp_count_bounded_squares: the single aggregate
+ * dp_pg.bounded_squares(argument, grid).
+ */
 List *
 dp_count_bounded_squares(const Aggref *asked, Oid type, const dp_grid *grid)
 {

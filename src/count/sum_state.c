@@ -5,8 +5,8 @@
  * dp_pg.bounded_sum(x, spec) puts each row on the public grid of its spec,
  * clamps it, and adds: the state is the number of rows that counted and the
  * exact sum of their granules in 128 bits.  Integer addition is associative,
- * so every plan (parallel, hashed, reordered) ends with the same state, and
- * one row moves it by a bounded amount, exactly (doc/theory.md T40).
+ * so every plan (parallel, hashed, reordered) gives the same state, and one
+ * row changes it by a bounded amount, exactly (doc/theory.md T40).
  *
  * Representation.  sum_state is a flat fixed-length type updated in place;
  * sum_spec is a constant that only dp_count_sum_spec builds (its input
@@ -86,7 +86,7 @@ dp_sum_spec_in(PG_FUNCTION_ARGS)
 	dp_bridge_forbid_input("dp_pg.sum_spec");
 }
 
-/* dp_sum_spec_out: a stand-in, should a plan be printed. */
+/* dp_sum_spec_out: a placeholder, for printed plans. */
 Datum
 dp_sum_spec_out(PG_FUNCTION_ARGS)
 {
@@ -97,8 +97,8 @@ dp_sum_spec_out(PG_FUNCTION_ARGS)
 
 /*
  * dp_count_fill_spec
- *	  The grid as transition functions take it.  Looks nothing up, since they
- *	  call this at their first row.
+ *	  Convert the grid to the form for transition functions.  Looks up nothing,
+ *	  since they call this at their first row.
  */
 void
 dp_count_fill_spec(const dp_grid *grid, dp_sum_spec *spec)
@@ -142,8 +142,8 @@ dp_count_load_sum(const Datum *values, const bool *nulls, dp_cell *rows,
 
 /*
  * dp_count_bounded_sum
- *	  dp_pg.bounded_sum(argument, grid), and no other; the argument is of this
- *	  base type.
+ *	  The single aggregate dp_pg.bounded_sum(argument, grid); the argument has
+ *	  this base type.
  */
 List *
 dp_count_bounded_sum(const Aggref *asked, Oid type, const dp_grid *grid)

@@ -2,10 +2,10 @@
  * tally_state.c
  *	  The state of aggregates that count rows by public cells.
  *
- * It is a flat type that is updated in place.  Its size depends on the spec
- * alone and it holds nothing but counts of public cells; counts add, so every
- * plan (parallel, hashed, reordered) ends with the same state.  What a row
- * adds depends on the row alone, and no value can raise an error.
+ * It is a flat type that is updated in place.  Its size depends only on the
+ * spec and it has only counts of public cells; counts add, so every plan
+ * (parallel, hashed, reordered) gives the same state.  What a row adds depends
+ * only on the row, and no value can raise an error.
  */
 #include "postgres.h"
 
@@ -18,8 +18,8 @@ PG_FUNCTION_INFO_V1(dp_tally_state_out);
 /*
  * dp_count_check_call_site
  *	  0A000 unless called as a transition of an aggregate with a spec; marks
- *	  the call site as good.  Whoever calls the aggregate by hand has no spec
- *	  but NULL to give.
+ *	  the call site as good.  A direct call of the aggregate can only pass NULL
+ *	  as spec.
  */
 void
 dp_count_check_call_site(FunctionCallInfo fcinfo)

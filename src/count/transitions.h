@@ -1,22 +1,22 @@
 /*
  * transitions.h
  *	  Transition functions (state, x, spec) -> state of an exact aggregate over
- *	  numbers, in place, one for each type: what bounded_sum, bounded_squares,
- *	  grid_counts and group_sums share.
+ *	  numbers, in place, one for each type: shared by bounded_sum,
+ *	  bounded_squares, grid_counts and group_sums.
  *
  * The file of an aggregate includes this once, defines
  *
  *	  check_call_site(fcinfo)			raises unless the inner query calls
- *	  skip_row(fcinfo)					the state: the row counts nowhere
+ *	  skip_row(fcinfo)					the state: the row is not counted
  *	  count_row(fcinfo, spec, granules)	the state, with the row
  *
- * and names its functions with DP_NUMBER_TRANSITIONS(prefix).  Where x is not
- * the first argument, or the spec no dp_sum_spec, it defines VALUE_ARGUMENT
- * or GRID_OF(spec) before.
+ * and names its functions with DP_NUMBER_TRANSITIONS(prefix).  If x is not the
+ * first argument, or the spec is no dp_sum_spec, it defines VALUE_ARGUMENT or
+ * GRID_OF(spec) before.
  *
- * NULL and NaN are skipped; infinities clamp; what a row adds depends on the
- * row alone.  The functions are not strict, because the executor's test of
- * all arguments costs more than ours of one.
+ * NULL and NaN are skipped; infinities are clamped; what a row adds depends
+ * only on the row.  The functions are not strict, because the executor's test
+ * of all arguments costs more than our test of one.
  */
 #ifndef DP_COUNT_TRANSITIONS_H
 #define DP_COUNT_TRANSITIONS_H
