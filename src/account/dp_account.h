@@ -1,6 +1,6 @@
 /*
  * dp_account.h
- *	  Public interface of the account folder: the SQL functions of accounting,
+ *	  Public interface of the account room: the SQL functions of accounting,
  *	  and the plan that they share with sessions.
  *
  * Include postgres.h first.

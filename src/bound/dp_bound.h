@@ -1,6 +1,6 @@
 /*
  * dp_bound.h
- *	  Public interface of the bound folder: how much one privacy unit with many
+ *	  Public interface of the bound room: how much one privacy unit with many
  *	  rows adds to an answer.
  *
  * Rows are added in any order, each with its unit, its public group and, for

@@ -1,6 +1,6 @@
 /*
  * gathered.h
- *	  Private to the bound folder: records of rows of several sources, and the
+ *	  Private to the bound room: records of rows of several sources, and the
  *	  rows of one unit.  Include postgres.h first.
  */
 #ifndef DP_BOUND_GATHERED_H

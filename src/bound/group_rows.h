@@ -1,6 +1,6 @@
 /*
  * group_rows.h
- *	  Private to the bound folder: the rows of one unit in one group, one after
+ *	  Private to the bound room: the rows of one unit in one group, one after
  *	  the other (rows.c).
  */
 #ifndef DP_BOUND_GROUP_ROWS_H

@@ -1,6 +1,6 @@
 /*
  * records.h
- *	  Private to the bound folder: rows of units as records, in memory and on
+ *	  Private to the bound room: rows of units as records, in memory and on
  *	  disk, and their processing.  Include postgres.h first.
  */
 #ifndef DP_BOUND_RECORDS_H

@@ -1,6 +1,6 @@
 /*
  * argument.c
- *	  Arguments and results of SQL functions, read the same way in all folders.
+ *	  Arguments and results of SQL functions, read the same way in all rooms.
  */
 #include "postgres.h"
 

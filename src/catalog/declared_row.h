@@ -1,7 +1,7 @@
 /*
  * declared_row.h
  *	  Columns of dp_pg.relation, dp_pg.attribute and dp_pg.hardened; private to
- *	  this folder.
+ *	  this room.
  */
 #ifndef DP_CATALOG_DECLARED_ROW_H
 #define DP_CATALOG_DECLARED_ROW_H

@@ -1,6 +1,6 @@
 /*
  * dp_catalog.h
- *	  Public interface of the catalog folder: the extension's types, functions,
+ *	  Public interface of the catalog room: the extension's types, functions,
  *	  aggregates, and rows of its tables.
  *
  * Include postgres.h first.

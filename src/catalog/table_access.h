@@ -1,6 +1,6 @@
 /*
  * table_access.h
- *	  Private to this folder: find, lock and write rows of the extension's
+ *	  Private to this room: find, lock and write rows of the extension's
  *	  tables without a plan; columns; SQL.
  *
  * Include postgres.h first.

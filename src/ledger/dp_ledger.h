@@ -25,7 +25,7 @@ typedef enum dp_ledger_action
 	DP_LEDGER_TASK				/* a task only; charges nothing */
 } dp_ledger_action;
 
-/* ---- tasks: what other folders have done in the charge's transaction ---- */
+/* ---- tasks: what other rooms have done in the charge's transaction ---- */
 
 typedef enum dp_task_kind
 {
@@ -200,7 +200,7 @@ extern void dp_ledger_init(void);	/* from _PG_init, preloading only */
 
 /*
  * Called repeatedly while DDL needs a database without connections, so that
- * processes of another folder leave it, too.  Returns whether one is still
+ * processes of another room leave it, too.  Returns whether one is still
  * there.  Only one such function can be set, from _PG_init.
  */
 typedef bool (*dp_ledger_clearing) (Oid database);

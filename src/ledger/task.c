@@ -1,9 +1,9 @@
 /*
  * task.c
- *	  Tasks: what other folders have the worker do, in the transaction of a
+ *	  Tasks: what other rooms have the worker do, in the transaction of a
  *	  charge or in one without a charge.
  *
- * A folder above the ledger registers the methods of its kind of tasks when
+ * A room above the ledger registers the methods of its kind of tasks when
  * the library is loaded, that is, in every process.  A request carries a
  * struct of the kind's own and perhaps a text.  Struct, answer and short texts
  * are in the slot; a longer text is in a segment of dynamic shared memory,

@@ -1,6 +1,6 @@
 /*
  * domain.h
- *	  Private to the places folder: construction of a group key's public
+ *	  Private to the places room: construction of a group key's public
  *	  values.
  */
 #ifndef DP_PLACES_DOMAIN_H

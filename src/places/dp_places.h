@@ -1,6 +1,6 @@
 /*
  * dp_places.h
- *	  Public interface of the places folder: public values as places 0 ..
+ *	  Public interface of the places room: public values as places 0 ..
  *	  size - 1, and the place of a value.
  *
  * Functions are named by their objects: dp_places_key_ (where the public

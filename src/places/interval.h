@@ -1,6 +1,6 @@
 /*
  * interval.h
- *	  Private to the places folder: arithmetic on intervals of numbers.
+ *	  Private to the places room: arithmetic on intervals of numbers.
  *
  * Every function returns an interval that contains all results of the
  * operation on numbers of its arguments.

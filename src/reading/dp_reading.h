@@ -1,6 +1,6 @@
 /*
  * dp_reading.h
- *	  Public interface of the reading folder: exact counts of one scan, for
+ *	  Public interface of the reading room: exact counts of one scan, for
  *	  mechanisms that are charged elsewhere, and the axes of columns.
  *
  * Include postgres.h first.

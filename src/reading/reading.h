@@ -1,6 +1,6 @@
 /*
  * reading.h
- *	  Private to the reading folder: what a reading was verified to be.
+ *	  Private to the reading room: what a reading was verified to be.
  */
 #ifndef DP_READING_READING_H
 #define DP_READING_READING_H

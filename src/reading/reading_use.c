@@ -3,7 +3,7 @@
  *	  Running a reading: its exact counts, and what is made of them, stay where
  *	  the rows are read.
  *
- * A mechanism with a charge of its own has a use of a kind; the folder of the
+ * A mechanism with a charge of its own has a use of a kind; the room of the
  * mechanism registers how it is done.  What a reading's job carries is public:
  * the conditions, how many counts there are, and the data of the use.
  */

@@ -1,6 +1,6 @@
 /*
  * answers.h
- *	  Private to the reuse folder: what its files share.
+ *	  Private to the reuse room: what its files share.
  */
 #ifndef DP_REUSE_ANSWERS_H
 #define DP_REUSE_ANSWERS_H

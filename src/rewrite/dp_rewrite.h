@@ -1,6 +1,6 @@
 /*
  * dp_rewrite.h
- *	  Public interface of the rewrite folder: transparent mode, which turns
+ *	  Public interface of the rewrite room: transparent mode, which turns
  *	  plain aggregates over protected relations into private ones; and what
  *	  tools are shown of statistics that dp_harden() has closed.
  *

@@ -1,6 +1,6 @@
 /*
  * level.h
- *	  Private to the rewrite folder: one level of a query.
+ *	  Private to the rewrite room: one level of a query.
  */
 #ifndef DP_REWRITE_LEVEL_H
 #define DP_REWRITE_LEVEL_H

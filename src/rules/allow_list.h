@@ -1,6 +1,6 @@
 /*
  * allow_list.h
- *	  Private to the rules folder: which functions may be called on private
+ *	  Private to the rules room: which functions may be called on private
  *	  rows, and under which conditions.
  *
  * What a new function would read or cache at its first call must be done in

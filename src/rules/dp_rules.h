@@ -1,6 +1,6 @@
 /*
  * dp_rules.h
- *	  Public interface of the rules folder: what expressions over private rows
+ *	  Public interface of the rules room: what expressions over private rows
  *	  may contain.
  *
  * SQL-callable functions are named dp_expression_, and dp_total_ for total

@@ -1,6 +1,6 @@
 /*
  * total_functions.h
- *	  Private to the rules folder: common parts of the total versions of
+ *	  Private to the rules room: common parts of the total versions of
  *	  built-in functions.
  *
  * A total version has the arguments, result and volatility of the built-in,

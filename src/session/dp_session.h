@@ -1,6 +1,6 @@
 /*
  * dp_session.h
- *	  Public interface of the session folder: interactive mechanisms.
+ *	  Public interface of the session room: interactive mechanisms.
  *
  * Include postgres.h first.
  */

@@ -1,6 +1,6 @@
 /*
  * session.h
- *	  Private to the session folder: interactive mechanisms whose state lives
+ *	  Private to the session room: interactive mechanisms whose state lives
  *	  in the catalog.
  *
  * Design.  A session is a row of dp_pg.session, and its noisy threshold a row

@@ -1,6 +1,6 @@
 /*
  * session_argument.c
- *	  Arguments that this folder's functions have in common.
+ *	  Arguments that this room's functions have in common.
  *
  * All of them are public.
  */

@@ -1,6 +1,6 @@
 /*
  * session_argument.h
- *	  Arguments of this folder's functions; session_argument.c has the
+ *	  Arguments of this room's functions; session_argument.c has the
  *	  contracts.
  */
 #ifndef DP_SESSION_ARGUMENT_H

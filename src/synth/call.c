@@ -1,6 +1,6 @@
 /*
  * call.c
- *	  What calls of this folder's functions have in common.
+ *	  What calls of this room's functions have in common.
  */
 #include "postgres.h"
 

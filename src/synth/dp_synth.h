@@ -1,6 +1,6 @@
 /*
  * dp_synth.h
- *	  Public interface of the synth folder: released tables.
+ *	  Public interface of the synth room: released tables.
  *
  * Include postgres.h first.
  */

@@ -1,6 +1,6 @@
 /*
  * iterate.h
- *	  Private to the synth folder: the iterative construction's two sides.
+ *	  Private to the synth room: the iterative construction's two sides.
  */
 #ifndef DP_SYNTH_ITERATE_H
 #define DP_SYNTH_ITERATE_H

@@ -1,6 +1,6 @@
 /*
  * net.h
- *	  Private to the synth folder: the net mechanism's pieces.
+ *	  Private to the synth room: the net mechanism's pieces.
  */
 #ifndef DP_SYNTH_NET_H
 #define DP_SYNTH_NET_H

@@ -1,6 +1,6 @@
 /*
  * releases.h
- *	  Private to the synth folder: how records are kept.
+ *	  Private to the synth room: how records are kept.
  */
 #ifndef DP_SYNTH_RELEASES_H
 #define DP_SYNTH_RELEASES_H

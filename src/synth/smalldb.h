@@ -1,6 +1,6 @@
 /*
  * smalldb.h
- *	  Private to the synth folder: SmallDB's pieces.
+ *	  Private to the synth room: SmallDB's pieces.
  */
 #ifndef DP_SYNTH_SMALLDB_H
 #define DP_SYNTH_SMALLDB_H

@@ -1,6 +1,6 @@
 /*
  * synth.c
- *	  What loading the library does for the synth folder.
+ *	  What loading the library does for the synth room.
  */
 #include "postgres.h"
 

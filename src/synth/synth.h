@@ -1,6 +1,6 @@
 /*
  * synth.h
- *	  Private to the synth folder: what functions that release a table share.
+ *	  Private to the synth room: what functions that release a table share.
  *
  * Each of them proceeds as follows: public parameters are read, and what they
  * mean is shown; the reading is verified; then the charge, together with a

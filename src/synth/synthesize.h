@@ -1,6 +1,6 @@
 /*
  * synthesize.h
- *	  Private to the synth folder: dp_synthesize's pieces.
+ *	  Private to the synth room: dp_synthesize's pieces.
  */
 #ifndef DP_SYNTH_SYNTHESIZE_H
 #define DP_SYNTH_SYNTHESIZE_H

@@ -1,6 +1,6 @@
 /*
  * dp_workload.h
- *	  Public interface of the workload folder: a universe of cells, and
+ *	  Public interface of the workload room: a universe of cells, and
  *	  queries over it.
  *
  * A universe is the product of axes.  A linear query is a predicate over

@@ -1,6 +1,6 @@
 /*
  * workload.h
- *	  Private to the workload folder: tables of truth and of weights.
+ *	  Private to the workload room: tables of truth and of weights.
  */
 #ifndef DP_WORKLOAD_WORKLOAD_H
 #define DP_WORKLOAD_WORKLOAD_H
