@@ -93,7 +93,7 @@ dp_measure_set_decision(dp_release_spec *spec, int share)
 						   "add up the charge of a query");
 }
 
-/* ---- as many groups as are told ---- */
+/* ---- as many groups as are released ---- */
 
 /*
  * dp_measure_keep_unprepared
