@@ -18,8 +18,8 @@
  *
  * Life of a reader's entry:
  *
- *		NONE -> STARTING			connection: a kept process is wanted, or one
- *									is registered (bridge/workers.c)
+ *		NONE -> STARTING			connection wants a kept process, or one is
+ *									registered (bridge/workers.c)
  *		STARTING -> IDLE			reader
  *		STARTING -> NONE			the process that was registered did not
  *									start, or ended; or no connection waits

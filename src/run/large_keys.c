@@ -82,8 +82,8 @@ raise_too_many(const dp_release_spec *spec)
 			 errhint("Group by fewer keys or narrower bounds.") :
 			 errhint("Group by fewer keys or narrower bounds.  Or SET "
 					 "dp_pg.delta, as in '1e-9': keys that enough units have "
-					 "are then released by threshold, for one more epsilon and "
-					 "the delta.")));
+					 "are then released by threshold, for one more epsilon "
+					 "and the delta.")));
 }
 
 /* Condition lists are not counted in groups with names (bounder.c). */
@@ -176,7 +176,7 @@ dp_run_large_text(const dp_release_spec *spec)
 							 text.len > 0 ? ", " : "", key->resname,
 							 dp_places_domain_size(spec->domains[i]));
 	}
-	appendStringInfo(&text, ": released by threshold, because dp_pg.max_groups "
-					 "is %d", dp_setting_max_groups);
+	appendStringInfo(&text, ": released by threshold, because "
+					 "dp_pg.max_groups is %d", dp_setting_max_groups);
 	return text.data;
 }

@@ -240,8 +240,7 @@ hide_width(Oid relid, AttrNumber attnum)
 
 /*
  * Prevent the planner from making rows of a semijoin unique to join them
- * earlier: that would need hash tables of groups of unknown number
- * (block/unit_levels.c).
+ * earlier: that hashes groups of unknown number (block/unit_levels.c).
  */
 static void
 keep_asked_rows(PlannerInfo *root)
