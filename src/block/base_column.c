@@ -23,8 +23,9 @@
 static Node *is_there(const RangeTblEntry *entry);
 
 /*
- * Does an item have a row?  It does if a leaf of it has one that is left out
- * only together with all others, or for a full join a leaf of either side.
+ * An expression that is true if an item has a row: that of a leaf which is
+ * left out only together with all others, or for a full join that of either
+ * side.
  */
 static Node *
 item_is_there(const Node *item, const Query *level)

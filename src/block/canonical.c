@@ -215,10 +215,7 @@ add_condition(List *conditions, Node *node)
 	return lappend(conditions, new);
 }
 
-/*
- * Sort the arguments of AND or OR by their texts; arguments with the same
- * operator have been flattened.
- */
+/* Flatten AND or OR, and sort its arguments by their texts. */
 static void
 sort_conditions(BoolExpr *boolean)
 {

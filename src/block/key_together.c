@@ -74,8 +74,8 @@ keys_mutator(Node *node, void *context)
 
 /*
  * dp_block_key_conditions
- *	  The conditions in WHERE that use several keys and nothing else: of Node
- *	  *, over Vars of varno 1 whose varattno is the position of a key, from 1.
+ *	  The conditions in WHERE that use several keys and nothing else, over Vars
+ *	  of varno 1 whose varattno is the position of a key, from 1: of Node *.
  *
  * `bases`: of Node *, the keys over base columns, NULL if a group's value may
  * differ from those of its rows; `conjuncts`: what every row fulfils.

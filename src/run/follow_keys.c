@@ -3,11 +3,11 @@
  *	  Units that are behind keys, found where private rows are read.
  *
  * A row of lineitem has the customer of its order.  So rows of lineitem, and
- * the key and customer of each order, are gathered by order (bound/gather.c),
- * in bounded memory, and leave with their unit.  Orders whose customer is
- * behind another key first wait for it likewise: steps are taken from the last
- * one, which has units, to the first.  A row that matches no key has no unit
- * and is dropped.
+ * the key and customer of each order, are gathered by order number
+ * (bound/gather.c), in bounded memory, and leave with their unit.  Orders
+ * whose customer is behind another key first wait for it likewise: steps are
+ * taken from the last one, which has units, to the first.  A row that matches
+ * no key has no unit and is dropped.
  *
  * If a key has several columns, the bytes of all of them are compared, each
  * preceded by their number; a row with a NULL among them refers to no key.

@@ -209,7 +209,7 @@ tell_again(const telling_settings *saved)
 /*
  * dp_run_plan_inner
  *	  Plan an inner query, which is changed.  The plan lives in the current
- *	  context and has no parameters; Sets run->needs to what its execution
+ *	  context and has no parameters; sets run->needs to what its execution
  *	  needs, and run->relations to all relations that it opens, which are
  *	  locked.
  */
