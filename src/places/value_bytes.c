@@ -16,6 +16,7 @@
 #include "utils/date.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
+#include "utils/numeric.h"
 #include "utils/timestamp.h"
 #include "utils/uuid.h"
 
@@ -97,9 +98,13 @@ read_varlena(Datum value, bool blanked, dp_value_bytes *out)
 static void
 read_numeric(Datum value, dp_value_bytes *out)
 {
-	bytea	   *sent = DatumGetByteaPP(DirectFunctionCall1(numeric_send,
-														   value));
+	Numeric		number = DatumGetNumeric(value);
+	bytea	   *sent = DatumGetByteaPP(
+		DirectFunctionCall1(numeric_send, NumericGetDatum(number)));
 
+	/* one in a row is mostly short, and a copy; rows may share a context */
+	if ((Pointer) number != DatumGetPointer(value))
+		pfree(number);
 	memset(VARDATA_ANY(sent) + 3 * sizeof(int16), 0, sizeof(int16));
 	out->bytes = VARDATA_ANY(sent);
 	out->length = VARSIZE_ANY_EXHDR(sent);

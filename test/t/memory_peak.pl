@@ -390,6 +390,17 @@ foreach my $level (
 	cmp_ok(value($node, 'SELECT moved_growth()') / 1024, '<', STEP, 'what had to be moved is not given up for a job that needs less');
 }
 
+# Reading values of units and keys leaves nothing behind, however many rows have
+# them: as they are in rows, with a short head, and with a long one.
+{
+	mine() or last;
+	my $library = test_library('read_memory');
+
+	value($node, "CREATE FUNCTION read_growth(v anyelement) RETURNS bigint STRICT LANGUAGE c AS '$library'");
+	value($node, q{CREATE TABLE value AS SELECT 123.40 AS n, '{1}'::text AS t, 'ab '::char(4) AS c, interval '1 day' AS i, '10.0.0.1'::inet AS a, timetz '1:00' AS z, repeat('7', 4000)::numeric AS large, repeat('a', 4000) AS long});
+	is(value($node, "SELECT read_growth($_) FROM value"), 0, "nothing is left of $_") foreach 'n', 't', 'c', 'i', 'a', 'z', 'large', 'long', 'n + 1';
+}
+
 # Tables of conditions.
 my @columns = ('id', 'x', 'ward', 'place');
 my $pairs = join ', ', map { my $n = $_; map { my $i = $_; map { "'$columns[$i] = $n AND $columns[$_] = $n'" } $i + 1 .. 3 } 0 .. 2 } 1 .. 250;
