@@ -130,6 +130,14 @@ dp_block_proved_not_null(Oid relid, AttrNumber attnum, Snapshot snapshot)
 	return proved;
 }
 
+/* A table whose last child is gone is said to have some until VACUUM. */
+static bool
+has_children(Oid relid)
+{
+	return has_subclass(relid) &&
+		find_inheritance_children(relid, NoLock) != NIL;
+}
+
 static bool
 columns_proved_unique(Relation rel, const List *columns, Snapshot snapshot)
 {
@@ -146,7 +154,7 @@ columns_proved_unique(Relation rel, const List *columns, Snapshot snapshot)
 		if (!parts_visible(RelationGetRelid(rel), snapshot))
 			return false;
 	}
-	else if (has_subclass(RelationGetRelid(rel)))
+	else if (has_children(RelationGetRelid(rel)))
 		return false;
 	indexes = RelationGetIndexList(rel);
 	foreach(lc, indexes)

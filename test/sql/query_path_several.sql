@@ -239,3 +239,14 @@ SET ROLE :analyst;
 SELECT dp_count(DISTINCT person) FROM bill JOIN seat ON y = hall AND x = place WHERE hall > 1;
 SELECT * FROM outcome('SELECT dp_count(*) FROM bill JOIN seat ON x = hall AND y = place');
 RESET ROLE;
+-- rows of a child are in no key of its parent's, as long as there is one
+SET ROLE :owner;
+CREATE TABLE old_seat () INHERITS (seat);
+INSERT INTO old_seat VALUES (3, 1, 999);
+SET ROLE :analyst;
+SELECT * FROM outcome('SELECT dp_count(*) FROM bill');
+SET ROLE :owner;
+DROP TABLE old_seat;
+SET ROLE :analyst;
+SELECT dp_count(*) FROM bill;
+RESET ROLE;
