@@ -273,6 +273,19 @@ pair_columns(Oid relid, char *name, Oid through, AttrNumber key,
 	return column;
 }
 
+static void
+check_different(const List *names, const char *path)
+{
+	ListCell   *lc;
+	ListCell   *lc2;
+
+	foreach(lc, names)
+		for_each_from(lc2, names, foreach_current_index(lc) + 1)
+			if (strcmp(lfirst(lc), lfirst(lc2)) == 0)
+				raise_path(path, psprintf("It begins with column \"%s\" "
+										  "twice.", (char *) lfirst(lc)));
+}
+
 /* The primary key that columns refer to, in its order. */
 static void
 read_key(Oid relid, const List *names, Oid through, const char *path,
@@ -292,6 +305,7 @@ read_key(Oid relid, const List *names, Oid through, const char *path,
 						"row.");
 	if (list_length(key) != list_length(names))
 		raise_columns(relid, names, through, path);
+	check_different(names, path);
 	forboth(lc, names, lc2, key)
 		unit->unit_more = lappend(unit->unit_more,
 								  pair_columns(relid, lfirst(lc), through,

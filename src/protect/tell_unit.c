@@ -317,6 +317,67 @@ tell_of_leads(const dp_relation_row *unit, const char *dataset)
 		tell_of_lead(unit, dataset, said, &said_row, better);
 }
 
+/* Is it by this foreign key that a path refers to what it leads through? */
+static bool
+is_path(const dp_relation_row *unit, const unit_lead *lead)
+{
+	List	   *columns = dp_protect_unit_columns(unit);
+	ListCell   *lc;
+
+	foreach(lc, columns)
+		if (!list_member_int(lead->from,
+							 get_attnum(unit->relid,
+										NameStr(((dp_unit_column *)
+												 lfirst(lc))->from))))
+			return false;
+	return list_length(columns) == list_length(lead->from) &&
+		!pairs_otherwise(unit->relid, lead, columns);
+}
+
+/*
+ * A path where foreign keys refer to the same primary key, none of them by its
+ * columns: those of two keys may be mixed, which would give rows to others.
+ */
+static void
+tell_of_columns(const dp_relation_row *unit)
+{
+	const unit_lead *said = NULL;
+	char	   *better = NULL;
+	dp_relation_row row;
+	ListCell   *lc;
+
+	if (!dp_catalog_find_relation(unit->unit_through, &row))
+		return;
+	foreach(lc, list_leads(unit->relid))
+	{
+		const unit_lead *lead = lfirst(lc);
+		char	   *path = lead->through != unit->unit_through ? NULL :
+		path_by(unit->relid, lead, &row);
+
+		if (path == NULL)
+			continue;
+		if (is_path(unit, lead))
+			return;
+		if (is_said_rather(lead, path, said, better))
+		{
+			said = lead;
+			better = path;
+		}
+	}
+	if (said != NULL)
+		ereport(NOTICE,
+				(errmsg("foreign key \"%s\" of relation \"%s\" refers to "
+						"relation \"%s\" by other columns than its unit",
+						said->constraint, get_rel_name(unit->relid),
+						get_rel_name(unit->unit_through)),
+				 errdetail("The unit is \"%s\".", dp_protect_unit_text(unit)),
+				 errhint("If the key tells whose rows these are, SELECT "
+						 "dp_protect(%s, unit => %s);",
+						 quote_literal_cstr(dp_protect_qualified_name
+											(unit->relid)),
+						 quote_literal_cstr(better))));
+}
+
 /*
  * dp_protect_tell_of_unit
  *	  NOTICEs about a unit that was taken: rows that count nowhere; that it may
@@ -327,6 +388,8 @@ dp_protect_tell_of_unit(const dp_relation_row *unit, const char *dataset)
 {
 	if (unit->has_unit)
 		tell_of_nulls(unit);
-	if (!OidIsValid(unit->unit_through))
+	if (OidIsValid(unit->unit_through))
+		tell_of_columns(unit);
+	else
 		tell_of_leads(unit, dataset);
 }

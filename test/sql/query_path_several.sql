@@ -250,3 +250,18 @@ DROP TABLE old_seat;
 SET ROLE :analyst;
 SELECT dp_count(*) FROM bill;
 RESET ROLE;
+-- columns of two keys that are mixed give rows to others
+SET ROLE :owner;
+CREATE TABLE swap (h1 int NOT NULL, p1 int NOT NULL, h2 int NOT NULL, p2 int NOT NULL,
+	CONSTRAINT swap_from FOREIGN KEY (h1, p1) REFERENCES seat, CONSTRAINT swap_to FOREIGN KEY (p2, h2) REFERENCES seat (place, hall));
+\set VERBOSITY default
+SET client_min_messages = notice;
+SELECT dp_protect('swap', unit => '(h1, p2) -> seat.person', dataset => :'schema');
+SET client_min_messages = warning;
+SELECT dp_unprotect('swap') \g /dev/null
+SET client_min_messages = notice;
+SELECT dp_protect('swap', unit => '(h1, h1) -> seat.person', dataset => :'schema');
+SELECT dp_protect('swap', unit => '(h2, p2) -> regress_query_path_several.seat.person', dataset => :'schema');
+SET client_min_messages = warning;
+\set VERBOSITY sqlstate
+RESET ROLE;
