@@ -394,7 +394,7 @@ first_step(const Node *column, const dp_rowset *rowset)
 
 /*
  * Is one column the n-th of the first step to its row's unit, and the other
- * the matching column of the key?
+ * the matching column of the key?  NULL is no column.
  */
 static bool
 leads_to(const Node *from, const Node *to, int n, const dp_rowset *rowset)
@@ -402,7 +402,7 @@ leads_to(const Node *from, const Node *to, int n, const dp_rowset *rowset)
 	const dp_relation *relation;
 	const dp_unit_step *step;
 
-	if (!IsA(from, Var) || !IsA(to, Var))
+	if (from == NULL || to == NULL || !IsA(from, Var) || !IsA(to, Var))
 		return false;
 	step = first_step(from, rowset);
 	relation = relation_of(to, rowset);
@@ -427,12 +427,14 @@ referring_column(int leaf, const dp_join_condition *condition, int n,
 	if (!IsA(equality, OpExpr) || !dp_block_is_equality(equality) ||
 		(condition->usable != NULL && !bms_is_member(leaf, condition->usable)))
 		return NULL;
-	from = linitial(equality->args);
-	to = lsecond(equality->args);
+	from = dp_block_uncast(linitial(equality->args));
+	to = dp_block_uncast(lsecond(equality->args));
 	if (leads_to(to, from, n, rowset))
 	{
+		const Node *other = from;
+
 		from = to;
-		to = linitial(equality->args);
+		to = other;
 	}
 	return leads_to(from, to, n, rowset) &&
 		(int) ((const Var *) to)->varno == leaf ? (const Var *) from : NULL;

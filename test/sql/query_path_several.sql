@@ -265,3 +265,14 @@ SELECT dp_protect('swap', unit => '(h2, p2) -> regress_query_path_several.seat.p
 SET client_min_messages = warning;
 \set VERBOSITY sqlstate
 RESET ROLE;
+-- who refers by varchar or smaller numbers to a key is said to find one row, too
+SET ROLE :owner;
+CREATE TABLE act (name text, no bigint, person int NOT NULL, PRIMARY KEY (name, no));
+CREATE TABLE scene (act varchar(9) NOT NULL, no int NOT NULL, n int NOT NULL);
+INSERT INTO act SELECT 'act' || i % 9, i, 1 FROM generate_series(1, 100) i;
+INSERT INTO scene SELECT name, no, i FROM act, generate_series(1, 5) i;
+SELECT dp_protect('act', unit => 'person', dataset => :'schema'), dp_protect('scene', unit => '(act, no) -> act.person', dataset => :'schema') \g /dev/null
+SET ROLE :analyst;
+SELECT dp_count(*) FROM (SELECT person, act, s.no, n FROM scene s JOIN act a ON s.act = a.name AND s.no = a.no GROUP BY person, act, s.no, n) g;
+SELECT dp_count(*) FROM (SELECT person, act, s.no, n FROM (SELECT act, no::bigint AS no, n FROM scene) s JOIN act a ON a.name = s.act AND a.no = s.no GROUP BY person, act, s.no, n) g;
+RESET ROLE;
