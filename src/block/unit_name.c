@@ -39,6 +39,7 @@ typedef struct unit_name
 	const dp_unit_step *step;	/* first step of the item's own path, or
 								 * NULL */
 	const dp_leaf *leaf;		/* leaf of the column; NULL: several */
+	AttrNumber	own;			/* its number in that leaf's relation */
 } unit_name;
 
 static unit_name name_of(const Node *node, const name_walk *walk);
@@ -89,7 +90,7 @@ static unit_name
 name_of_column(const dp_leaf *leaf, AttrNumber column)
 {
 	const dp_relation *relation = leaf->relation;
-	unit_name	name = {NULL, relation->relid, column, NULL, leaf};
+	unit_name	name = {NULL, relation->relid, column, NULL, leaf, column};
 	const dp_unit_step *step = relation->unit_steps == NIL ? NULL :
 	linitial(relation->unit_steps);
 	AttrNumber	key = step == NULL ? InvalidAttrNumber :
@@ -283,6 +284,22 @@ dp_block_names_unit(Query *query, const Node *expression,
 
 /* ---- equality ---- */
 
+/*
+ * A column of a key may also be the unit, or lead on to it.  Where the other
+ * column refers to it, it is named as that of the key.
+ */
+static void
+name_as_key(unit_name *name, const unit_name *referring)
+{
+	if (referring->step == NULL || name->leaf == NULL ||
+		name->leaf->relation->relid != referring->relid ||
+		name->own != referring->column)
+		return;
+	name->relid = referring->relid;
+	name->column = referring->column;
+	name->step = NULL;
+}
+
 /* Does a condition equate names of units?  Sets *left and *right. */
 static bool
 equates_names(const Node *condition, const name_walk *walk, unit_name *left,
@@ -294,6 +311,8 @@ equates_names(const Node *condition, const name_walk *walk, unit_name *left,
 		return false;
 	*left = name_of(linitial(comparison->args), walk);
 	*right = name_of(lsecond(comparison->args), walk);
+	name_as_key(left, right);
+	name_as_key(right, left);
 	if (left->items == NULL || right->items == NULL ||
 		bms_overlap(left->items, right->items) || !same_name(left, right))
 		return false;

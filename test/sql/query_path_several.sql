@@ -276,3 +276,30 @@ SET ROLE :analyst;
 SELECT dp_count(*) FROM (SELECT person, act, s.no, n FROM scene s JOIN act a ON s.act = a.name AND s.no = a.no GROUP BY person, act, s.no, n) g;
 SELECT dp_count(*) FROM (SELECT person, act, s.no, n FROM (SELECT act, no::bigint AS no, n FROM scene) s JOIN act a ON a.name = s.act AND a.no = s.no GROUP BY person, act, s.no, n) g;
 RESET ROLE;
+-- columns of a key that lead on to the unit, or are it, are that key's for who refers to it
+SET ROLE :owner;
+CREATE TABLE line (hall int, place int, n int, PRIMARY KEY (hall, place, n), FOREIGN KEY (hall, place) REFERENCES seat);
+CREATE TABLE part (hall int NOT NULL, place int NOT NULL, n int NOT NULL, what int NOT NULL, FOREIGN KEY (hall, place, n) REFERENCES line);
+CREATE TABLE deal (person int, n int, PRIMARY KEY (person, n));
+CREATE TABLE bid (person int NOT NULL, n int NOT NULL, FOREIGN KEY (person, n) REFERENCES deal);
+INSERT INTO line SELECT hall, place, n FROM seat, generate_series(1, 2) n;
+INSERT INTO part SELECT hall, place, n, i FROM line, generate_series(1, n) i;
+INSERT INTO deal SELECT person, n FROM generate_series(1, 5) person, generate_series(1, 2) n;
+INSERT INTO bid SELECT person, n FROM deal WHERE person > 3;
+SELECT dp_protect('line', unit => '(hall, place) -> seat.person', dataset => :'schema') \g /dev/null
+SELECT dp_protect('part', unit => '(hall, place, n) -> line.(hall, place) -> seat.person', dataset => :'schema') \g /dev/null
+SELECT dp_protect('deal', unit => 'person', dataset => :'schema') \g /dev/null
+SELECT dp_protect('bid', unit => '(person, n) -> deal.person', dataset => :'schema') \g /dev/null
+SET ROLE :analyst;
+SELECT dp_count(*) FROM part JOIN line USING (hall, place, n);
+SELECT dp_count(*) FROM part p JOIN line l USING (hall, place, n) JOIN seat s ON l.hall = s.hall AND l.place = s.place;
+SELECT dp_count(*) FROM line l WHERE EXISTS (SELECT FROM part p WHERE (p.hall, p.place, p.n) = (l.hall, l.place, l.n) AND what = 2);
+SELECT dp_count(*) FROM bid JOIN deal USING (person, n);
+SELECT * FROM outcome('SELECT dp_count(*) FROM part JOIN line USING (hall, place)');
+SELECT * FROM outcome('SELECT dp_count(*) FROM part JOIN line USING (hall, n)');
+SELECT * FROM outcome('SELECT dp_count(*) FROM part p JOIN line l ON p.hall = l.hall AND p.place = l.n AND p.n = l.place');
+SELECT * FROM outcome('SELECT dp_count(*) FROM part p JOIN line l ON p.hall = l.hall AND p.place = l.place JOIN line m ON p.n = m.n AND l.hall = m.hall AND l.place = m.place');
+SELECT * FROM outcome('SELECT dp_count(*) FROM part p JOIN seat s ON p.hall = s.hall AND p.place = s.place');
+SELECT * FROM outcome('SELECT dp_count(*) FROM bid JOIN deal USING (person)');
+SELECT * FROM outcome('SELECT dp_count(*) FROM bid JOIN deal USING (n)');
+RESET ROLE;
