@@ -125,8 +125,6 @@ DECLARE
 	kind text;
 	result text;
 	argument text;
-	parameter text;
-	form text;
 	signature text;
 	final text;
 	types CONSTANT text[] := ARRAY['smallint', 'integer', 'bigint', 'real',
@@ -141,8 +139,7 @@ DECLARE
 		'private mean of expr; every row counts with its value clamped to [lower, upper], NULL and NaN are skipped; two sums with discrete Laplace noise of scale (upper - lower) / epsilon each; without bounds the declared or inferred ones, epsilon is dp_pg.epsilon by default; result as avg(expr), within the bounds, NULL when the released number of rows is not positive; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Definition 3.3'];
 BEGIN
 	-- dp_count(*), dp_count(expr [, epsilon])
-	FOREACH signature IN ARRAY ARRAY['*', '"any"', '"any", numeric',
-									 '"any", double precision']
+	FOREACH signature IN ARRAY ARRAY['*', '"any"', '"any", double precision']
 	LOOP
 		EXECUTE pg_catalog.format($sql$
 			CREATE AGGREGATE @extschema@.dp_count(%1$s) (
@@ -172,23 +169,18 @@ BEGIN
 			result := CASE kind WHEN 'sum' THEN sums[i] ELSE means[i] END;
 			final := pg_catalog.format('dp_pg.final_%s_%s', kind,
 				pg_catalog.replace(result, ' ', '_'));
-			FOREACH form IN ARRAY ARRAY['%1$s', '%1$s, %2$s',
-										'%1$s, %2$s, %2$s',
-										'%1$s, %2$s, %2$s, %2$s'] LOOP
-				FOREACH parameter IN ARRAY ARRAY['numeric',
-												 'double precision'] LOOP
-					CONTINUE WHEN form = '%1$s' AND parameter <> 'numeric';
-					signature := pg_catalog.format(form, argument, parameter);
-					EXECUTE pg_catalog.format($sql$
-						CREATE AGGREGATE @extschema@.dp_%1$s(%2$s) (
-							sfunc = dp_pg.skip, stype = internal,
-							finalfunc = %3$s
-						);
-						COMMENT ON AGGREGATE @extschema@.dp_%1$s(%2$s) IS %4$L;
-					$sql$, kind, signature, final,
-						CASE kind WHEN 'sum' THEN comments[1]
-							ELSE comments[2] END);
-				END LOOP;
+			FOR n IN 0 .. 3 LOOP
+				signature := argument OPERATOR(pg_catalog.||)
+					pg_catalog.repeat(', double precision', n);
+				EXECUTE pg_catalog.format($sql$
+					CREATE AGGREGATE @extschema@.dp_%1$s(%2$s) (
+						sfunc = dp_pg.skip, stype = internal,
+						finalfunc = %3$s
+					);
+					COMMENT ON AGGREGATE @extschema@.dp_%1$s(%2$s) IS %4$L;
+				$sql$, kind, signature, final,
+					CASE kind WHEN 'sum' THEN comments[1]
+						ELSE comments[2] END);
 			END LOOP;
 		END LOOP;
 	END LOOP;

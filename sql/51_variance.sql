@@ -42,8 +42,6 @@ DECLARE
 		'private sample standard deviation of expr, the root of dp_variance at the same price; result as stddev(expr), not negative, NULL as dp_variance; 22023 for a bad parameter, 53400 when the budget is exhausted',
 		'private population variance of expr, by the sums of dp_variance at the same price; result as var_pop(expr), not negative, NULL as dp_variance; 22023 for a bad parameter, 53400 when the budget is exhausted',
 		'private population standard deviation of expr, the root of dp_var_pop at the same price; result as stddev_pop(expr), not negative, NULL as dp_variance; 22023 for a bad parameter, 53400 when the budget is exhausted'];
-	form text;
-	parameter text;
 	signature text;
 	final text;
 BEGIN
@@ -78,21 +76,16 @@ BEGIN
 					'raises 55000 unless the planner hook replaced dp_%3$s';
 				$sql$, final, results[i], kinds[k]);
 			END IF;
-			FOREACH form IN ARRAY ARRAY['%1$s', '%1$s, %2$s',
-										'%1$s, %2$s, %2$s',
-										'%1$s, %2$s, %2$s, %2$s'] LOOP
-				FOREACH parameter IN ARRAY ARRAY['numeric',
-												 'double precision'] LOOP
-					CONTINUE WHEN form = '%1$s' AND parameter <> 'numeric';
-					signature := pg_catalog.format(form, types[i], parameter);
-					EXECUTE pg_catalog.format($sql$
-						CREATE AGGREGATE @extschema@.dp_%1$s(%2$s) (
-							sfunc = dp_pg.skip, stype = internal,
-							finalfunc = %3$s
-						);
-						COMMENT ON AGGREGATE @extschema@.dp_%1$s(%2$s) IS %4$L;
-					$sql$, kinds[k], signature, final, comments[k]);
-				END LOOP;
+			FOR n IN 0 .. 3 LOOP
+				signature := types[i] OPERATOR(pg_catalog.||)
+					pg_catalog.repeat(', double precision', n);
+				EXECUTE pg_catalog.format($sql$
+					CREATE AGGREGATE @extschema@.dp_%1$s(%2$s) (
+						sfunc = dp_pg.skip, stype = internal,
+						finalfunc = %3$s
+					);
+					COMMENT ON AGGREGATE @extschema@.dp_%1$s(%2$s) IS %4$L;
+				$sql$, kinds[k], signature, final, comments[k]);
 			END LOOP;
 		END LOOP;
 	END LOOP;

@@ -59,8 +59,8 @@ $make$;
 -- dp_quantile(expr, fraction [, lower, upper] [, epsilon])
 -- dp_median, dp_min, dp_max(expr [, lower, upper] [, epsilon])
 --
--- For numbers the bounds are of the parameters' type, numeric or double
--- precision; for dates and times they are of the type of expr.
+-- Bounds of dates and times are of the type of expr, all other parameters are
+-- double precision.
 -- ---------------------------------------------------------------------------
 
 DO $make$
@@ -68,12 +68,10 @@ DECLARE
 	kind text;
 	argument text;
 	bound text;
-	parameter text;
 	form text;
 	forms text[];
 	signature text;
 	final text;
-	made text[] := '{}';
 	types CONSTANT text[] := ARRAY['smallint', 'integer', 'bigint', 'real',
 		'double precision', 'numeric', 'date', 'timestamp', 'timestamptz'];
 	kinds CONSTANT text[] := ARRAY['quantile', 'median', 'min', 'max'];
@@ -100,26 +98,19 @@ BEGIN
 				'raises 55000 unless the planner hook replaced dp_%3$s';
 			$sql$, final, argument, kind);
 			FOREACH form IN ARRAY forms LOOP
-				FOREACH parameter IN ARRAY ARRAY['numeric',
-												 'double precision'] LOOP
-					bound := CASE WHEN argument OPERATOR(pg_catalog.=) ANY
-						(ARRAY['date', 'timestamp', 'timestamptz'])
-						THEN argument ELSE parameter END;
-					signature := pg_catalog.format(form, argument, parameter,
-												   bound);
-					signature := pg_catalog.format('dp_%s(%s)', kind,
-												   signature);
-					CONTINUE WHEN signature OPERATOR(pg_catalog.=) ANY (made);
-					made := made OPERATOR(pg_catalog.||) signature;
-					EXECUTE pg_catalog.format($sql$
-						CREATE AGGREGATE @extschema@.%1$s (
-							sfunc = dp_pg.skip, stype = internal,
-							finalfunc = %2$s
-						);
-						COMMENT ON AGGREGATE @extschema@.%1$s IS %3$L;
-					$sql$, signature, final,
-						comments[pg_catalog.array_position(kinds, kind)]);
-				END LOOP;
+				bound := CASE WHEN argument OPERATOR(pg_catalog.=) ANY
+					(ARRAY['date', 'timestamp', 'timestamptz'])
+					THEN argument ELSE 'double precision' END;
+				signature := pg_catalog.format(form, argument,
+											   'double precision', bound);
+				EXECUTE pg_catalog.format($sql$
+					CREATE AGGREGATE @extschema@.dp_%1$s(%2$s) (
+						sfunc = dp_pg.skip, stype = internal,
+						finalfunc = %3$s
+					);
+					COMMENT ON AGGREGATE @extschema@.dp_%1$s(%2$s) IS %4$L;
+				$sql$, kind, signature, final,
+					comments[pg_catalog.array_position(kinds, kind)]);
 			END LOOP;
 		END LOOP;
 	END LOOP;

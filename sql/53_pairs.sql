@@ -74,7 +74,6 @@ DECLARE
 		['regr_syy', 'double precision', '1', 'sum of squares of y around its mean, by three sums; NULL when the released number of rows']];
 	m text[];
 	bounds int;
-	parameter text;
 	signature text;
 	final text;
 	comment text;
@@ -95,18 +94,15 @@ BEGIN
 		FOR priced IN 0 .. 1 LOOP
 			FOR given IN 0 .. LEAST(m[3]::int, 1) LOOP
 				bounds := given * 2 * m[3]::int;
-				FOREACH parameter IN ARRAY ARRAY['numeric', 'double precision'] LOOP
-					CONTINUE WHEN bounds + priced = 0 AND parameter <> 'numeric';
-					signature := 'double precision, double precision' ||
-						pg_catalog.repeat(', ' || parameter, bounds + priced);
-					EXECUTE pg_catalog.format($sql$
-						CREATE AGGREGATE @extschema@.dp_%1$s(%2$s) (
-							sfunc = dp_pg.skip, stype = internal,
-							finalfunc = %3$s
-						);
-						COMMENT ON AGGREGATE @extschema@.dp_%1$s(%2$s) IS %4$L;
-					$sql$, m[1], signature, final, comment);
-				END LOOP;
+				signature := 'double precision, double precision' ||
+					pg_catalog.repeat(', double precision', bounds + priced);
+				EXECUTE pg_catalog.format($sql$
+					CREATE AGGREGATE @extschema@.dp_%1$s(%2$s) (
+						sfunc = dp_pg.skip, stype = internal,
+						finalfunc = %3$s
+					);
+					COMMENT ON AGGREGATE @extschema@.dp_%1$s(%2$s) IS %4$L;
+				$sql$, m[1], signature, final, comment);
 			END LOOP;
 		END LOOP;
 	END LOOP;

@@ -181,13 +181,8 @@ BEGIN
 			CASE WHEN argument OPERATOR(pg_catalog.=) ANY
 					  (ARRAY['date', 'timestamp', 'timestamptz'])
 				 THEN ARRAY['', argument]
-				 ELSE ARRAY['', 'numeric', 'double precision'] END LOOP
-			FOREACH price IN ARRAY ARRAY['', ', numeric',
-										 ', double precision'] LOOP
-				CONTINUE WHEN bound OPERATOR(pg_catalog.=) 'numeric'
-					AND price OPERATOR(pg_catalog.=) ', double precision';
-				CONTINUE WHEN bound OPERATOR(pg_catalog.=) 'double precision'
-					AND price OPERATOR(pg_catalog.=) ', numeric';
+				 ELSE ARRAY['', 'double precision'] END LOOP
+			FOREACH price IN ARRAY ARRAY['', ', double precision'] LOOP
 				signature := CASE WHEN bound OPERATOR(pg_catalog.=) ''
 					THEN pg_catalog.format('%s, integer%s', argument, price)
 					ELSE pg_catalog.format('%s, %s, %s, integer%s', argument,
@@ -231,7 +226,6 @@ BEGIN
 			ELSE
 				'private choice of the k values that most rows hold, among public candidates as in dp_argmax, in the order of k choices, each for epsilon / k and without those chosen before; 1 <= k <= number of candidates, else 22023; result an array of k values of the type of expr, never NULL; other errors as dp_argmax; Dwork and Roth, Theorems 3.10 and 3.14' END;
 		FOREACH parameters IN ARRAY ARRAY['', ', anycompatiblearray',
-			', anycompatiblearray, numeric',
 			', anycompatiblearray, double precision'] LOOP
 			form := CASE name WHEN 'argmax' THEN 'anycompatible'
 				ELSE 'anycompatible, integer' END

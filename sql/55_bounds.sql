@@ -37,8 +37,7 @@ BEGIN
 	COMMENT ON FUNCTION dp_pg.final_bounds(internal) IS
 	'raises 55000 unless the planner hook replaced dp_bounds';
 	FOREACH t IN ARRAY types LOOP
-		FOREACH form IN ARRAY ARRAY['%s', '%s, numeric',
-									'%s, double precision'] LOOP
+		FOREACH form IN ARRAY ARRAY['%s', '%s, double precision'] LOOP
 			signature := pg_catalog.format(form, t);
 			EXECUTE pg_catalog.format($sql$
 				CREATE AGGREGATE @extschema@.dp_bounds(%1$s) (

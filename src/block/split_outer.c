@@ -10,6 +10,7 @@
 #include "parser/parse_relation.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
+#include "utils/fmgroids.h"
 
 #include "split.h"
 
@@ -48,10 +49,67 @@ key_column(dp_splitter *s, Node *node)
 	return 0;
 }
 
+/* The number that a cast makes a double precision, or NULL. */
+static Expr *
+below_cast(Expr *expression)
+{
+	FuncExpr   *cast = (FuncExpr *) expression;
+
+	if (!IsA(expression, FuncExpr))
+		return NULL;
+	switch (cast->funcid)
+	{
+		case F_FLOAT8_INT2:
+		case F_FLOAT8_INT4:
+		case F_FLOAT8_INT8:
+		case F_FLOAT8_FLOAT4:
+		case F_FLOAT8_NUMERIC:
+			return linitial(cast->args);
+		default:
+			return NULL;
+	}
+}
+
+/*
+ * A parameter as it was written: the parser casts numbers to double precision,
+ * which would round.  The definition of a view shows that cast as if it had
+ * been written, so constants are read without any.
+ */
+static Expr *
+written_parameter(Expr *parameter)
+{
+	Expr	   *number = below_cast(parameter);
+
+	if (number == NULL ||
+		(((FuncExpr *) parameter)->funcformat != COERCE_IMPLICIT_CAST &&
+		 !IsA(number, Const)))
+		return parameter;
+	return (Expr *) strip_implicit_coercions((Node *) number);
+}
+
+static void
+read_uncast(Aggref *aggregate)
+{
+	int			rows = dp_catalog_row_arguments(
+		dp_catalog_aggregate_kind(aggregate->aggfnoid));
+	ListCell   *lc;
+	ListCell   *type;
+
+	forboth(lc, aggregate->args, type, aggregate->aggargtypes)
+	{
+		TargetEntry *argument = lfirst_node(TargetEntry, lc);
+
+		if (foreach_current_index(lc) >= rows)
+			argument->expr = written_parameter(argument->expr);
+		lfirst_oid(type) = exprType((Node *) argument->expr);
+	}
+}
+
 /*
  * dp_block_lift_aggregate
  *	  A copy of an aggregate of the block, found `level` levels below it, as if
- *	  it were at the block's own level.
+ *	  it were at the block's own level, its parameters without casts that only
+ *	  resolved the call.
  */
 Aggref *
 dp_block_lift_aggregate(Aggref *aggregate, int level)
@@ -61,6 +119,7 @@ dp_block_lift_aggregate(Aggref *aggregate, int level)
 	if (level > 0)
 		IncrementVarSublevelsUp((Node *) copy, -level, 0);
 	copy->agglevelsup = 0;
+	read_uncast(copy);
 	return copy;
 }
 

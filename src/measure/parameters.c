@@ -16,13 +16,6 @@
 
 #include "dp_measure.h"
 
-static bool
-is_number_type(Oid type)
-{
-	return dp_places_is_integer(type) || type == NUMERICOID ||
-		type == FLOAT4OID || type == FLOAT8OID;
-}
-
 /*
  * dp_measure_form
  *	  The form that the call uses: the one with as many letters as it has
@@ -42,24 +35,13 @@ dp_measure_form(const dp_measure_ops *ops, const Aggref *aggregate)
 	return NULL;
 }
 
-/*
- * dp_measure_parameter
- *	  The n-th parameter as written.  The parser casts integers to double
- *	  precision, which would round large bigint bounds; without that cast they
- *	  are exact.
- */
+/* dp_measure_parameter: the n-th parameter. */
 Expr *
 dp_measure_parameter(const dp_measure_ops *ops, const Aggref *aggregate,
 					 int n)
 {
-	TargetEntry *target =
-	list_nth(aggregate->args, n + dp_catalog_row_arguments(ops->kind));
-	Node	   *plain = strip_implicit_coercions((Node *) target->expr);
-
-	if (is_number_type(getBaseType(exprType(plain))) &&
-		is_number_type(getBaseType(exprType((Node *) target->expr))))
-		return (Expr *) plain;
-	return target->expr;
+	return list_nth_node(TargetEntry, aggregate->args,
+						 n + dp_catalog_row_arguments(ops->kind))->expr;
 }
 
 /* A number, date or time as numeric; NULL for SQL NULL. */

@@ -15,6 +15,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.sql.Types;
 
 import org.postgresql.PGStatement;
 import org.postgresql.PGConnection;
@@ -116,6 +117,45 @@ public class Smoke
 			check("0.5 0.1 0.1 0.1".equals(r.getString(1)),
 				"both kinds of numbers are read exactly", r.getString(1));
 		}
+	}
+
+	private interface Setter
+	{
+		void set(PreparedStatement p, int place, int number)
+			throws SQLException;
+	}
+
+	/* Every way to give a number, in every shape of an aggregate. */
+	private void setters() throws SQLException
+	{
+		final String[] calls = {
+			"dp_sum(DISTINCT visits, ?, ?, ?)", "dp_max(visits, ?, ?, ?)",
+			"dp_quantile(weight, 0.5, ?, ?, ?)",
+			"dp_corr(visits, weight, ?, ?, 0, 100, ?)",
+			"dp_histogram(visits, ?, ?, 4, ?)"};
+		final Setter[] setters = {
+			(p, i, n) -> p.setInt(i, n),
+			(p, i, n) -> p.setLong(i, n),
+			(p, i, n) -> p.setFloat(i, n),
+			(p, i, n) -> p.setObject(i, Integer.valueOf(n)),
+			(p, i, n) -> p.setObject(i, Double.valueOf(n)),
+			(p, i, n) -> p.setObject(i, new BigDecimal(n)),
+			(p, i, n) -> p.setObject(i, String.valueOf(n), Types.OTHER)};
+		int answered = 0;
+
+		for (String call : calls)
+			for (Setter setter : setters)
+				try (PreparedStatement p = analyst.prepareStatement(
+					"SELECT " + call + " FROM person"))
+				{
+					setter.set(p, 1, 0);
+					setter.set(p, 2, 20);
+					p.setBigDecimal(3, new BigDecimal("0.01"));
+					if (onlyValue(p) != null)
+						answered++;
+				}
+		check(answered == calls.length * setters.length,
+			"every setter in every shape", answered);
 	}
 
 	/* pgjdbc prepares on the server from the fifth execution on. */
@@ -337,6 +377,7 @@ public class Smoke
 		Smoke smoke = new Smoke(args[0]);
 
 		smoke.parameters();
+		smoke.setters();
 		smoke.prepared();
 		smoke.cursor();
 		smoke.questions();

@@ -9,7 +9,7 @@ use Test::More;
 
 my $driver = $ENV{DP_PG_JDBC} || '/usr/share/java/postgresql.jar';
 
-plan tests => 27;
+plan tests => 28;
 ok(-f $driver, "pgjdbc is installed: $driver");
 
 # pgjdbc speaks TCP only.
@@ -60,5 +60,5 @@ for my $line (split /\n/, $out)
 }
 # 25 checks above; fewer when the program died.
 is($node->safe_psql('postgres', 'SELECT count(*) FROM dp_pg.ledger'),
-	13, 'as many ledger rows as answered executions');
+	48, 'as many ledger rows as answered executions');
 $node->stop;

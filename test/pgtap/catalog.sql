@@ -35,32 +35,26 @@ SELECT results_eq(
 	format($$SELECT prorettype::regtype::text FROM pg_proc WHERE oid = '%s(%s)'::regprocedure$$, f, input),
 	ARRAY[CASE f WHEN 'sum' THEN sum_ ELSE avg_ END], format('%s(%s) is as this test says', f, input))
 FROM typed, unnest(ARRAY['sum', 'avg', 'variance', 'stddev', 'var_pop', 'stddev_pop']) f;
+CREATE TEMP TABLE timed AS SELECT unnest(ARRAY['date', 'timestamp without time zone', 'timestamp with time zone']) AS t;
+CREATE TEMP TABLE priced AS VALUES ('{}'::text[]), (ARRAY['double precision']);
+ALTER TABLE priced RENAME column1 TO e;
 CREATE TEMP VIEW form AS
-	SELECT 'dp_' || f AS name, CASE f WHEN 'sum' THEN sum_ ELSE avg_ END AS result, array_prepend(input, array_fill(p, ARRAY[n])) AS arguments
-	FROM typed, unnest(ARRAY['sum', 'avg', 'variance', 'stddev', 'var_pop', 'stddev_pop']) f, unnest(ARRAY['numeric', 'double precision']) p, generate_series(0, 3) n
-	WHERE NOT (n = 0 AND p = 'double precision')
-	UNION ALL SELECT 'dp_' || f, CASE f WHEN 'regr_count' THEN 'bigint' ELSE 'double precision' END, ARRAY['double precision', 'double precision'] || array_fill(p, ARRAY[n])
-	FROM (VALUES ('corr', 4), ('covar_pop', 4), ('covar_samp', 4), ('regr_avgx', 2), ('regr_avgy', 2), ('regr_count', 0), ('regr_intercept', 4), ('regr_r2', 4), ('regr_slope', 4), ('regr_sxx', 2), ('regr_sxy', 4), ('regr_syy', 2)) v(f, bounds),
-		unnest(ARRAY['numeric', 'double precision']) p, generate_series(0, 5) n
-	WHERE n IN (0, 1, bounds, bounds + 1) AND NOT (n = 0 AND p = 'double precision')
-	UNION ALL SELECT 'dp_bounds', 'numeric[]', input || e FROM typed, (VALUES ('{}'::text[]), (ARRAY['numeric']), (ARRAY['double precision'])) v(e)
-	UNION ALL SELECT 'dp_count', 'bigint', a FROM (VALUES (ARRAY['"any"']), (ARRAY['"any"', 'numeric']), (ARRAY['"any"', 'double precision']), (ARRAY[]::text[])) v(a)
-	UNION ALL SELECT 'dp_histogram', 'bigint[]', ARRAY[input, p, p, 'integer'] || e
-	FROM typed, unnest(ARRAY['numeric', 'double precision']) p, (VALUES (false), (true)) v(priced), LATERAL (SELECT CASE WHEN priced THEN ARRAY[p] ELSE '{}' END) x(e)
-	UNION ALL SELECT 'dp_histogram', 'bigint[]', ARRAY[t, 'integer'] || e
-	FROM (SELECT input FROM typed UNION ALL SELECT unnest(ARRAY['date', 'timestamp without time zone', 'timestamp with time zone'])) u(t),
-		(VALUES ('{}'::text[]), (ARRAY['numeric']), (ARRAY['double precision'])) v(e)
-	UNION ALL SELECT 'dp_histogram', 'bigint[]', ARRAY[t, t, t, 'integer'] || e
-	FROM unnest(ARRAY['date', 'timestamp without time zone', 'timestamp with time zone']) t, (VALUES ('{}'::text[]), (ARRAY['numeric']), (ARRAY['double precision'])) v(e)
+	SELECT 'dp_' || f AS name, CASE f WHEN 'sum' THEN sum_ ELSE avg_ END AS result, array_prepend(input, array_fill('double precision'::text, ARRAY[n])) AS arguments
+	FROM typed, unnest(ARRAY['sum', 'avg', 'variance', 'stddev', 'var_pop', 'stddev_pop']) f, generate_series(0, 3) n
+	UNION ALL SELECT 'dp_' || f, CASE f WHEN 'regr_count' THEN 'bigint' ELSE 'double precision' END, array_fill('double precision'::text, ARRAY[2 + n])
+	FROM (VALUES ('corr', 4), ('covar_pop', 4), ('covar_samp', 4), ('regr_avgx', 2), ('regr_avgy', 2), ('regr_count', 0), ('regr_intercept', 4), ('regr_r2', 4), ('regr_slope', 4), ('regr_sxx', 2), ('regr_sxy', 4), ('regr_syy', 2)) v(f, bounds), generate_series(0, 5) n
+	WHERE n IN (0, 1, bounds, bounds + 1)
+	UNION ALL SELECT 'dp_bounds', 'numeric[]', input || e FROM typed, priced
+	UNION ALL SELECT 'dp_count', 'bigint', a FROM (VALUES (ARRAY['"any"']), (ARRAY['"any"', 'double precision']), (ARRAY[]::text[])) v(a)
+	UNION ALL SELECT 'dp_histogram', 'bigint[]', ARRAY[input, 'double precision', 'double precision', 'integer'] || e FROM typed, priced
+	UNION ALL SELECT 'dp_histogram', 'bigint[]', ARRAY[t, 'integer'] || e FROM (SELECT input FROM typed UNION ALL SELECT t FROM timed) u(t), priced
+	UNION ALL SELECT 'dp_histogram', 'bigint[]', ARRAY[t, t, t, 'integer'] || e FROM timed, priced
 	UNION ALL SELECT 'dp_' || f, CASE f WHEN 'argmax' THEN 'anycompatible' ELSE 'anycompatiblearray' END, CASE f WHEN 'argmax' THEN ARRAY['anycompatible'] ELSE ARRAY['anycompatible', 'integer'] END || e
-	FROM unnest(ARRAY['argmax', 'topk']) f, (VALUES ('{}'::text[]), (ARRAY['anycompatiblearray']), (ARRAY['anycompatiblearray', 'numeric']), (ARRAY['anycompatiblearray', 'double precision'])) v(e)
-	UNION ALL SELECT 'dp_quantile', input, array_prepend(input, array_fill(p, ARRAY[n])) FROM typed, unnest(ARRAY['numeric', 'double precision']) p, generate_series(1, 4) n
-	UNION ALL SELECT 'dp_' || f, input, array_prepend(input, array_fill(p, ARRAY[n])) FROM typed, unnest(ARRAY['median', 'min', 'max']) f, unnest(ARRAY['numeric', 'double precision']) p, generate_series(0, 3) n
-	WHERE NOT (n = 0 AND p = 'double precision')
-	UNION ALL SELECT 'dp_quantile', t, ARRAY[t, p] || e
-	FROM unnest(ARRAY['date', 'timestamp without time zone', 'timestamp with time zone']) t, unnest(ARRAY['numeric', 'double precision']) p, LATERAL (VALUES ('{}'::text[]), (ARRAY[p]), (ARRAY[t, t]), (ARRAY[t, t, p])) v(e)
-	UNION ALL SELECT 'dp_' || f, t, ARRAY[t] || e
-	FROM unnest(ARRAY['median', 'min', 'max']) f, unnest(ARRAY['date', 'timestamp without time zone', 'timestamp with time zone']) t, LATERAL (VALUES ('{}'::text[]), (ARRAY['numeric']), (ARRAY['double precision']), (ARRAY[t, t]), (ARRAY[t, t, 'numeric']), (ARRAY[t, t, 'double precision'])) v(e);
+	FROM unnest(ARRAY['argmax', 'topk']) f, (VALUES ('{}'::text[]), (ARRAY['anycompatiblearray']), (ARRAY['anycompatiblearray', 'double precision'])) v(e)
+	UNION ALL SELECT 'dp_quantile', input, array_prepend(input, array_fill('double precision'::text, ARRAY[n])) FROM typed, generate_series(1, 4) n
+	UNION ALL SELECT 'dp_' || f, input, array_prepend(input, array_fill('double precision'::text, ARRAY[n])) FROM typed, unnest(ARRAY['median', 'min', 'max']) f, generate_series(0, 3) n
+	UNION ALL SELECT 'dp_' || f, t, CASE f WHEN 'quantile' THEN ARRAY[t, 'double precision'] ELSE ARRAY[t] END || b || e
+	FROM unnest(ARRAY['quantile', 'median', 'min', 'max']) f, timed, priced, LATERAL (VALUES ('{}'::text[]), (ARRAY[t, t])) v(b);
 SELECT is((SELECT prokind::text || ' ' || prorettype::regtype FROM pg_proc
 		WHERE oid = to_regprocedure(format('%I.%s(%s)', nspname, name, array_to_string(arguments, ', ')))),
 	'a ' || result, format('aggregate %s(%s) returns %s', name, array_to_string(arguments, ', '), result))

@@ -76,6 +76,23 @@ SELECT ward, dp_count(*) FROM young(10) GROUP BY ward;
 -- the definition of a view with a release survives a dump
 -- (spaces and qualifiers differ between versions of PostgreSQL)
 SELECT c, replace(regexp_replace(pg_get_viewdef(c::regclass), '\s+', ' ', 'g'), 'person.', '') FROM unnest('{mine,published}'::text[]) AS c;
+-- and asks the same: definitions show casts that nobody wrote
+CREATE VIEW long AS
+	SELECT dp_sum(age, 0, 99.12345678901234567890, 0.123456789012345678901) AS sum, dp_avg(DISTINCT age, 0, 99.5) AS avg,
+		dp_max(age, 0, 99.5, 0.123456789012345678901) AS max, dp_quantile(income, 0.1, 0, 99.12345678901234567890) AS quantile,
+		dp_corr(score, score, 0, 99.5, 0, 99.12345678901234567890) AS corr, dp_stddev(score, 0.25) AS stddev,
+		dp_histogram(age, 10) AS ages, dp_histogram(income, 0, 99.12345678901234567890, 10, 0.123456789012345678901) AS incomes,
+		dp_bounds(age) AS bounds FROM person;
+SELECT pg_get_viewdef('long') AS definition \gset
+CREATE VIEW restored AS :definition
+SELECT pg_get_viewdef('long') = pg_get_viewdef('restored') AS same_text;
+CREATE FUNCTION plan_of(name regclass) RETURNS TABLE (line text) LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN QUERY EXECUTE format('EXPLAIN (COSTS OFF) SELECT * FROM %s', name);
+END
+$$;
+SELECT line FROM plan_of('long') line WHERE line ~ 'Released|Charge';
+SELECT array_agg(l) = (SELECT array_agg(l) FROM plan_of('restored') l) AS same_plan FROM plan_of('long') l;
 -- a view is replaced between two executions
 PREPARE ask AS SELECT dp_count(*) FROM adult;
 EXECUTE ask;
