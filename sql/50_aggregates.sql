@@ -97,13 +97,20 @@ $make$;
 --
 -- Ordinary aggregates to clients and catalogs; the planner hook replaces them.
 -- Executed without it, their final functions raise an error.
+--
+-- Bounds and prices are double precision: what is written as numeric or integer
+-- is read without that cast, a double by its shortest decimal.  Aggregates have
+-- no default arguments, so most have VARIADIC double precision[] for all forms
+-- with parameters; how many there may be is checked where the call is read.
+-- dp_sum and dp_avg do not: PostgreSQL prints a view's DISTINCT beside VARIADIC,
+-- but does not read it.
 -- ---------------------------------------------------------------------------
 
 DO $make$
 DECLARE
 	arguments text := 'internal';
 BEGIN
-	FOR i IN 0 .. 7 LOOP
+	FOR i IN 0 .. 5 LOOP
 		EXECUTE pg_catalog.format($sql$
 			CREATE FUNCTION dp_pg.skip(%1$s) RETURNS internal
 			LANGUAGE c AS 'MODULE_PATHNAME', 'dp_aggregate_skip';
@@ -135,8 +142,8 @@ DECLARE
 								   'double precision', 'double precision',
 								   'numeric'];
 	comments CONSTANT text[] := ARRAY[
-		'private sum of expr; every row counts with its value clamped to [lower, upper], NULL and NaN are skipped; discrete Laplace noise of scale max(|lower|, |upper|) / epsilon; without bounds the declared or inferred ones, epsilon is dp_pg.epsilon by default; result as sum(expr), bigint saturates, never NULL; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Definition 3.3',
-		'private mean of expr; every row counts with its value clamped to [lower, upper], NULL and NaN are skipped; two sums with discrete Laplace noise of scale (upper - lower) / epsilon each; without bounds the declared or inferred ones, epsilon is dp_pg.epsilon by default; result as avg(expr), within the bounds, NULL when the released number of rows is not positive; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Definition 3.3'];
+		'dp_sum(expr [, lower, upper] [, epsilon]): private sum of expr; every row counts with its value clamped to [lower, upper], NULL and NaN are skipped; discrete Laplace noise of scale max(|lower|, |upper|) / epsilon; without bounds the declared or inferred ones, epsilon is dp_pg.epsilon by default; result as sum(expr), bigint saturates, never NULL; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Definition 3.3',
+		'dp_avg(expr [, lower, upper] [, epsilon]): private mean of expr; every row counts with its value clamped to [lower, upper], NULL and NaN are skipped; two sums with discrete Laplace noise of scale (upper - lower) / epsilon each; without bounds the declared or inferred ones, epsilon is dp_pg.epsilon by default; result as avg(expr), within the bounds, NULL when the released number of rows is not positive; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Definition 3.3'];
 BEGIN
 	-- dp_count(*), dp_count(expr [, epsilon])
 	FOREACH signature IN ARRAY ARRAY['*', '"any"', '"any", double precision']

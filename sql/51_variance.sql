@@ -38,10 +38,10 @@ DECLARE
 	kinds CONSTANT text[] := ARRAY['variance', 'stddev', 'var_pop',
 								   'stddev_pop'];
 	comments CONSTANT text[] := ARRAY[
-		'private sample variance of expr; every row counts with its value clamped to [lower, upper], NULL and NaN are skipped; three sums with discrete Laplace noise of scale (upper - lower)^2 / epsilon each; without bounds the declared or inferred ones, epsilon is dp_pg.epsilon by default; result as variance(expr), not negative, NULL when the released number of rows is not positive; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Definition 3.3',
-		'private sample standard deviation of expr, the root of dp_variance at the same price; result as stddev(expr), not negative, NULL as dp_variance; 22023 for a bad parameter, 53400 when the budget is exhausted',
-		'private population variance of expr, by the sums of dp_variance at the same price; result as var_pop(expr), not negative, NULL as dp_variance; 22023 for a bad parameter, 53400 when the budget is exhausted',
-		'private population standard deviation of expr, the root of dp_var_pop at the same price; result as stddev_pop(expr), not negative, NULL as dp_variance; 22023 for a bad parameter, 53400 when the budget is exhausted'];
+		'dp_variance(expr [, lower, upper] [, epsilon]): private sample variance of expr; every row counts with its value clamped to [lower, upper], NULL and NaN are skipped; three sums with discrete Laplace noise of scale (upper - lower)^2 / epsilon each; without bounds the declared or inferred ones, epsilon is dp_pg.epsilon by default; result as variance(expr), not negative, NULL when the released number of rows is not positive; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Definition 3.3',
+		'dp_stddev(expr [, lower, upper] [, epsilon]): private sample standard deviation of expr, the root of dp_variance at the same price; result as stddev(expr), not negative, NULL as dp_variance; 22023 for a bad parameter, 53400 when the budget is exhausted',
+		'dp_var_pop(expr [, lower, upper] [, epsilon]): private population variance of expr, by the sums of dp_variance at the same price; result as var_pop(expr), not negative, NULL as dp_variance; 22023 for a bad parameter, 53400 when the budget is exhausted',
+		'dp_stddev_pop(expr [, lower, upper] [, epsilon]): private population standard deviation of expr, the root of dp_var_pop at the same price; result as stddev_pop(expr), not negative, NULL as dp_variance; 22023 for a bad parameter, 53400 when the budget is exhausted'];
 	signature text;
 	final text;
 BEGIN
@@ -76,9 +76,9 @@ BEGIN
 					'raises 55000 unless the planner hook replaced dp_%3$s';
 				$sql$, final, results[i], kinds[k]);
 			END IF;
-			FOR n IN 0 .. 3 LOOP
-				signature := types[i] OPERATOR(pg_catalog.||)
-					pg_catalog.repeat(', double precision', n);
+			FOREACH signature IN ARRAY ARRAY[types[i],
+				types[i] OPERATOR(pg_catalog.||)
+				', VARIADIC double precision[]'] LOOP
 				EXECUTE pg_catalog.format($sql$
 					CREATE AGGREGATE @extschema@.dp_%1$s(%2$s) (
 						sfunc = dp_pg.skip, stype = internal,

@@ -59,15 +59,14 @@ $make$;
 -- dp_quantile(expr, fraction [, lower, upper] [, epsilon])
 -- dp_median, dp_min, dp_max(expr [, lower, upper] [, epsilon])
 --
--- Bounds of dates and times are of the type of expr, all other parameters are
--- double precision.
+-- Parameters of numbers are VARIADIC double precision[]; bounds of dates and
+-- times are of the type of expr.
 -- ---------------------------------------------------------------------------
 
 DO $make$
 DECLARE
 	kind text;
 	argument text;
-	bound text;
 	form text;
 	forms text[];
 	signature text;
@@ -76,19 +75,24 @@ DECLARE
 		'double precision', 'numeric', 'date', 'timestamp', 'timestamptz'];
 	kinds CONSTANT text[] := ARRAY['quantile', 'median', 'min', 'max'];
 	comments CONSTANT text[] := ARRAY[
-		'private quantile of expr: a value that about the given fraction of the rows (0 to 1) are at or below, chosen from a public grid on [lower, upper] by the exponential mechanism, score the distance in rank, rate epsilon / (2 max(fraction, 1 - fraction)) per row; values outside the bounds count at them, NULL and NaN are skipped; without bounds the declared ones, epsilon is dp_pg.epsilon by default; result as expr, within the bounds, never NULL (no rows: any grid value); 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Theorems 3.10 and 3.11',
-		'private median of expr: dp_quantile(expr, 0.5); chosen from a public grid on [lower, upper] by the exponential mechanism, score the distance in rank, rate epsilon per row; values outside the bounds count at them, NULL and NaN are skipped; without bounds the declared ones, epsilon is dp_pg.epsilon by default; result as expr, within the bounds, never NULL (no rows: any grid value); 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Theorems 3.10 and 3.11',
-		'private least value of expr: one that about T rows are below, T = 2 (ln points of the grid + ln 20) / epsilon, chosen from a public grid on [lower, upper] by the exponential mechanism, rate epsilon / 2 per row; values outside the bounds count at them, NULL and NaN are skipped; without bounds the declared ones, epsilon is dp_pg.epsilon by default; result as expr, within the bounds, never NULL (fewer than T rows: any grid value); 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Theorems 3.10 and 3.11',
-		'private greatest value of expr: one that about T rows are above; as dp_min; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Theorems 3.10 and 3.11'];
+		'dp_quantile(expr, fraction [, lower, upper] [, epsilon]): private quantile of expr, a value that about the given fraction of the rows (0 to 1) are at or below, chosen from a public grid on [lower, upper] by the exponential mechanism, score the distance in rank, rate epsilon / (2 max(fraction, 1 - fraction)) per row; values outside the bounds count at them, NULL and NaN are skipped; without bounds the declared ones, epsilon is dp_pg.epsilon by default; result as expr, within the bounds, never NULL (no rows: any grid value); 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Theorems 3.10 and 3.11',
+		'dp_median(expr [, lower, upper] [, epsilon]): private median of expr, dp_quantile(expr, 0.5); chosen from a public grid on [lower, upper] by the exponential mechanism, score the distance in rank, rate epsilon per row; values outside the bounds count at them, NULL and NaN are skipped; without bounds the declared ones, epsilon is dp_pg.epsilon by default; result as expr, within the bounds, never NULL (no rows: any grid value); 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Theorems 3.10 and 3.11',
+		'dp_min(expr [, lower, upper] [, epsilon]): private least value of expr, one that about T rows are below, T = 2 (ln points of the grid + ln 20) / epsilon, chosen from a public grid on [lower, upper] by the exponential mechanism, rate epsilon / 2 per row; values outside the bounds count at them, NULL and NaN are skipped; without bounds the declared ones, epsilon is dp_pg.epsilon by default; result as expr, within the bounds, never NULL (fewer than T rows: any grid value); 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Theorems 3.10 and 3.11',
+		'dp_max(expr [, lower, upper] [, epsilon]): private greatest value of expr, one that about T rows are above; as dp_min; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Theorems 3.10 and 3.11'];
 BEGIN
 	FOREACH kind IN ARRAY kinds LOOP
-		-- %1$s argument, %2$s fraction and epsilon, %3$s bounds
-		forms := CASE kind WHEN 'quantile' THEN
-			ARRAY['%1$s, %2$s', '%1$s, %2$s, %2$s', '%1$s, %2$s, %3$s, %3$s',
-				  '%1$s, %2$s, %3$s, %3$s, %2$s']
-			ELSE ARRAY['%1$s', '%1$s, %2$s', '%1$s, %3$s, %3$s',
-					   '%1$s, %3$s, %3$s, %2$s'] END;
 		FOREACH argument IN ARRAY types LOOP
+			-- %1$s argument and bounds, %2$s fraction and epsilon
+			forms := CASE
+				WHEN argument OPERATOR(pg_catalog.<>) ALL
+					(ARRAY['date', 'timestamp', 'timestamptz']) THEN
+					ARRAY['%1$s', '%1$s, VARIADIC %2$s[]']
+				WHEN kind OPERATOR(pg_catalog.=) 'quantile' THEN
+					ARRAY['%1$s, %2$s', '%1$s, %2$s, %2$s',
+						  '%1$s, %2$s, %1$s, %1$s',
+						  '%1$s, %2$s, %1$s, %1$s, %2$s']
+				ELSE ARRAY['%1$s', '%1$s, %2$s', '%1$s, %1$s, %1$s',
+						   '%1$s, %1$s, %1$s, %2$s'] END;
 			final := pg_catalog.format('dp_pg.final_%s_%s', kind,
 				pg_catalog.replace(argument, ' ', '_'));
 			EXECUTE pg_catalog.format($sql$
@@ -98,11 +102,11 @@ BEGIN
 				'raises 55000 unless the planner hook replaced dp_%3$s';
 			$sql$, final, argument, kind);
 			FOREACH form IN ARRAY forms LOOP
-				bound := CASE WHEN argument OPERATOR(pg_catalog.=) ANY
-					(ARRAY['date', 'timestamp', 'timestamptz'])
-					THEN argument ELSE 'double precision' END;
+				-- a quantile needs its fraction
+				CONTINUE WHEN kind OPERATOR(pg_catalog.=) 'quantile'
+					AND form OPERATOR(pg_catalog.=) '%1$s';
 				signature := pg_catalog.format(form, argument,
-											   'double precision', bound);
+											   'double precision');
 				EXECUTE pg_catalog.format($sql$
 					CREATE AGGREGATE @extschema@.dp_%1$s(%2$s) (
 						sfunc = dp_pg.skip, stype = internal,

@@ -58,22 +58,22 @@ COMMENT ON FUNCTION dp_pg.granule_pair(double precision, dp_pg.sum_spec, double 
 
 DO $make$
 DECLARE
-	-- name, result, how many numbers have bounds, and what it is
+	-- name, result, bounds and what it is
 	made CONSTANT text[] := ARRAY[
-		['corr', 'double precision', '2', 'correlation of y and x, between -1 and 1, by six sums; NULL when a released variance'],
-		['covar_pop', 'double precision', '2', 'covariance of y and x as a population, by four sums; NULL when the released number of rows'],
-		['covar_samp', 'double precision', '2', 'covariance of y and x as a sample, by four sums; NULL when the released number of rows'],
-		['regr_avgx', 'double precision', '1', 'mean of x, by two sums; NULL when the released number of rows'],
-		['regr_avgy', 'double precision', '1', 'mean of y, by two sums; NULL when the released number of rows'],
-		['regr_count', 'bigint', '0', 'number of rows that have y and x; where it'],
-		['regr_intercept', 'double precision', '2', 'value at 0 of the least-squares line of y over x, by five sums; NULL when the released variance of x'],
-		['regr_r2', 'double precision', '2', 'square of the correlation of y and x, by six sums; NULL when a released variance'],
-		['regr_slope', 'double precision', '2', 'slope of the least-squares line of y over x, by five sums; NULL when the released variance of x'],
-		['regr_sxx', 'double precision', '1', 'sum of squares of x around its mean, by three sums; NULL when the released number of rows'],
-		['regr_sxy', 'double precision', '2', 'sum of products of y and x around their means, by four sums; NULL when the released number of rows'],
-		['regr_syy', 'double precision', '1', 'sum of squares of y around its mean, by three sums; NULL when the released number of rows']];
+		['corr', 'double precision', '[, y_lower, y_upper, x_lower, x_upper] ', 'correlation of y and x, between -1 and 1, by six sums; NULL when a released variance'],
+		['covar_pop', 'double precision', '[, y_lower, y_upper, x_lower, x_upper] ', 'covariance of y and x as a population, by four sums; NULL when the released number of rows'],
+		['covar_samp', 'double precision', '[, y_lower, y_upper, x_lower, x_upper] ', 'covariance of y and x as a sample, by four sums; NULL when the released number of rows'],
+		['regr_avgx', 'double precision', '[, lower, upper] ', 'mean of x, by two sums; NULL when the released number of rows'],
+		['regr_avgy', 'double precision', '[, lower, upper] ', 'mean of y, by two sums; NULL when the released number of rows'],
+		['regr_count', 'bigint', '', 'number of rows that have y and x; where it'],
+		['regr_intercept', 'double precision', '[, y_lower, y_upper, x_lower, x_upper] ', 'value at 0 of the least-squares line of y over x, by five sums; NULL when the released variance of x'],
+		['regr_r2', 'double precision', '[, y_lower, y_upper, x_lower, x_upper] ', 'square of the correlation of y and x, by six sums; NULL when a released variance'],
+		['regr_slope', 'double precision', '[, y_lower, y_upper, x_lower, x_upper] ', 'slope of the least-squares line of y over x, by five sums; NULL when the released variance of x'],
+		['regr_sxx', 'double precision', '[, lower, upper] ', 'sum of squares of x around its mean, by three sums; NULL when the released number of rows'],
+		['regr_sxy', 'double precision', '[, y_lower, y_upper, x_lower, x_upper] ', 'sum of products of y and x around their means, by four sums; NULL when the released number of rows'],
+		['regr_syy', 'double precision', '[, lower, upper] ', 'sum of squares of y around its mean, by three sums; NULL when the released number of rows']];
 	m text[];
-	bounds int;
+	parameters text;
 	signature text;
 	final text;
 	comment text;
@@ -89,21 +89,20 @@ BEGIN
 		comment := CASE m[1] WHEN 'regr_count' THEN
 			'private number of rows that have y and x, as regr_count(y, x); NULL and NaN are skipped; discrete Laplace noise of scale 1 / epsilon; 22023 for a bad parameter, 53400 when the budget is exhausted'
 		ELSE pg_catalog.format(
-			'private %s is not positive; every row that has y and x, neither NULL nor NaN, counts with its values clamped to their bounds; without bounds the declared or inferred ones, epsilon is dp_pg.epsilon by default; as %s(y, x); 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Definition 3.3',
-			m[4], m[1]) END;
-		FOR priced IN 0 .. 1 LOOP
-			FOR given IN 0 .. LEAST(m[3]::int, 1) LOOP
-				bounds := given * 2 * m[3]::int;
-				signature := 'double precision, double precision' ||
-					pg_catalog.repeat(', double precision', bounds + priced);
-				EXECUTE pg_catalog.format($sql$
-					CREATE AGGREGATE @extschema@.dp_%1$s(%2$s) (
-						sfunc = dp_pg.skip, stype = internal,
-						finalfunc = %3$s
-					);
-					COMMENT ON AGGREGATE @extschema@.dp_%1$s(%2$s) IS %4$L;
-				$sql$, m[1], signature, final, comment);
-			END LOOP;
+			'dp_%2$s(y, x %3$s[, epsilon]): private %1$s is not positive; every row that has y and x, neither NULL nor NaN, counts with its values clamped to their bounds; without bounds the declared or inferred ones, epsilon is dp_pg.epsilon by default; as %2$s(y, x); 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Definition 3.3',
+			m[4], m[1], m[3]) END;
+		FOREACH parameters IN ARRAY ARRAY['', CASE m[1]
+			WHEN 'regr_count' THEN ', double precision'
+			ELSE ', VARIADIC double precision[]' END] LOOP
+			signature := 'double precision, double precision'
+				OPERATOR(pg_catalog.||) parameters;
+			EXECUTE pg_catalog.format($sql$
+				CREATE AGGREGATE @extschema@.dp_%1$s(%2$s) (
+					sfunc = dp_pg.skip, stype = internal,
+					finalfunc = %3$s
+				);
+				COMMENT ON AGGREGATE @extschema@.dp_%1$s(%2$s) IS %4$L;
+			$sql$, m[1], signature, final, comment);
 		END LOOP;
 	END LOOP;
 END

@@ -169,33 +169,24 @@ COMMENT ON FUNCTION dp_pg.final_histogram(internal) IS
 DO $make$
 DECLARE
 	argument text;
-	bound text;
-	price text;
+	form text;
 	signature text;
 BEGIN
-	-- the empty bound: none, the declared ones
-	FOREACH argument IN ARRAY ARRAY['smallint', 'integer', 'bigint', 'real',
-									'double precision', 'numeric', 'date',
-									'timestamp', 'timestamptz'] LOOP
-		FOREACH bound IN ARRAY
-			CASE WHEN argument OPERATOR(pg_catalog.=) ANY
-					  (ARRAY['date', 'timestamp', 'timestamptz'])
-				 THEN ARRAY['', argument]
-				 ELSE ARRAY['', 'double precision'] END LOOP
-			FOREACH price IN ARRAY ARRAY['', ', double precision'] LOOP
-				signature := CASE WHEN bound OPERATOR(pg_catalog.=) ''
-					THEN pg_catalog.format('%s, integer%s', argument, price)
-					ELSE pg_catalog.format('%s, %s, %s, integer%s', argument,
-										   bound, bound, price) END;
-				EXECUTE pg_catalog.format($sql$
-					CREATE AGGREGATE @extschema@.dp_histogram(%1$s) (
-						sfunc = dp_pg.skip, stype = internal,
-						finalfunc = dp_pg.final_histogram
-					);
-					COMMENT ON AGGREGATE @extschema@.dp_histogram(%1$s) IS
-					'private histogram of expr: the number of rows in each of `buckets` intervals of equal width between lower and upper; half-open, the last one closed; NULL, NaN and values outside are not counted; discrete Laplace noise of scale 1 / epsilon on every bucket, including empty ones; bounds default to the declared ones, epsilon is dp_pg.epsilon by default; bigint[] of `buckets` counts, which may be negative, never NULL; 1 to 10000 buckets and finite lower < upper, otherwise 22023; 53400 when the budget is exhausted; Dwork and Roth, Theorem 3.6 and Example 3.2';
-				$sql$, signature);
-			END LOOP;
+	-- an argument of any number type is read without its cast to double precision
+	FOREACH argument IN ARRAY ARRAY['double precision', 'date', 'timestamp',
+									'timestamptz'] LOOP
+		-- no bounds: the declared ones
+		FOREACH form IN ARRAY ARRAY['%1$s, integer', '%1$s, integer, %2$s',
+			'%1$s, %1$s, %1$s, integer', '%1$s, %1$s, %1$s, integer, %2$s'] LOOP
+			signature := pg_catalog.format(form, argument, 'double precision');
+			EXECUTE pg_catalog.format($sql$
+				CREATE AGGREGATE @extschema@.dp_histogram(%1$s) (
+					sfunc = dp_pg.skip, stype = internal,
+					finalfunc = dp_pg.final_histogram
+				);
+				COMMENT ON AGGREGATE @extschema@.dp_histogram(%1$s) IS
+				'private histogram of expr: the number of rows in each of `buckets` intervals of equal width between lower and upper; half-open, the last one closed; NULL, NaN and values outside are not counted; discrete Laplace noise of scale 1 / epsilon on every bucket, including empty ones; bounds default to the declared ones, epsilon is dp_pg.epsilon by default; bigint[] of `buckets` counts, which may be negative, never NULL; 1 to 10000 buckets and finite lower < upper, otherwise 22023; 53400 when the budget is exhausted; Dwork and Roth, Theorem 3.6 and Example 3.2';
+			$sql$, signature);
 		END LOOP;
 	END LOOP;
 END

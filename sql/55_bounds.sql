@@ -3,9 +3,6 @@
 DO $make$
 DECLARE
 	t text;
-	types CONSTANT text[] := ARRAY['smallint', 'integer', 'bigint', 'real',
-								   'double precision', 'numeric'];
-	form text;
 	signature text;
 BEGIN
 	FOR i IN 1 .. 3 LOOP
@@ -36,18 +33,17 @@ BEGIN
 	LANGUAGE c AS 'MODULE_PATHNAME', 'dp_aggregate_bounds';
 	COMMENT ON FUNCTION dp_pg.final_bounds(internal) IS
 	'raises 55000 unless the planner hook replaced dp_bounds';
-	FOREACH t IN ARRAY types LOOP
-		FOREACH form IN ARRAY ARRAY['%s', '%s, double precision'] LOOP
-			signature := pg_catalog.format(form, t);
-			EXECUTE pg_catalog.format($sql$
-				CREATE AGGREGATE @extschema@.dp_bounds(%1$s) (
-					sfunc = dp_pg.skip, stype = internal,
-					finalfunc = dp_pg.final_bounds
-				);
-				COMMENT ON AGGREGATE @extschema@.dp_bounds(%1$s) IS
-				'private bounds of expr, {lower, upper}, to within a factor of two: the rows in each range between powers of two are counted with discrete Laplace noise of scale 1 / epsilon, and the bounds enclose the ranges whose count noise alone would not explain; for dp_sum and similar aggregates where no bounds are declared; NULL and NaN are skipped; epsilon is dp_pg.epsilon by default; NULL when no range has enough rows; 22023 for a bad epsilon, 53400 when the budget is exhausted; Dwork and Roth, Theorem 3.6';
-			$sql$, signature);
-		END LOOP;
+	-- an argument of any number type is read without its cast to double precision
+	FOREACH signature IN ARRAY ARRAY['double precision',
+									 'double precision, double precision'] LOOP
+		EXECUTE pg_catalog.format($sql$
+			CREATE AGGREGATE @extschema@.dp_bounds(%1$s) (
+				sfunc = dp_pg.skip, stype = internal,
+				finalfunc = dp_pg.final_bounds
+			);
+			COMMENT ON AGGREGATE @extschema@.dp_bounds(%1$s) IS
+			'private bounds of expr, {lower, upper}, to within a factor of two: the rows in each range between powers of two are counted with discrete Laplace noise of scale 1 / epsilon, and the bounds enclose the ranges whose count noise alone would not explain; for dp_sum and similar aggregates where no bounds are declared; NULL and NaN are skipped; epsilon is dp_pg.epsilon by default; NULL when no range has enough rows; 22023 for a bad epsilon, 53400 when the budget is exhausted; Dwork and Roth, Theorem 3.6';
+		$sql$, signature);
 	END LOOP;
 END
 $make$;

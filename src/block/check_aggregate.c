@@ -34,6 +34,18 @@ check_parameters(Aggref *aggregate, const char *name)
 	return NULL;
 }
 
+/* Parameters that are not written out could be any number of them. */
+static dp_refusal *
+check_variadic(Aggref *aggregate, const char *name)
+{
+	if (!aggregate->aggvariadic)
+		return NULL;
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+							exprLocation(llast(aggregate->args)), NULL,
+							"Write each of them, without VARIADIC.",
+							"parameters of %s must not be an array", name);
+}
+
 /* dp_count(0.5) is a forgotten first argument, not a count of a constant. */
 static dp_refusal *
 check_lone_constant(Aggref *aggregate, const char *name)
@@ -241,7 +253,9 @@ dp_block_check_aggregate(dp_splitter *s, Aggref *aggregate,
 	if (refusal != NULL || aggregate->args == NIL)
 		return refusal;
 
-	refusal = check_parameters(aggregate, name);
+	refusal = check_variadic(aggregate, name);
+	if (refusal == NULL)
+		refusal = check_parameters(aggregate, name);
 	if (refusal == NULL)
 		refusal = check_lone_constant(aggregate, name);
 	if (refusal != NULL)

@@ -11,6 +11,7 @@
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
 
 #include "split.h"
 
@@ -47,6 +48,36 @@ key_column(dp_splitter *s, Node *node)
 			return column;
 	}
 	return 0;
+}
+
+/*
+ * Bounds and price of an aggregate reach it as one array; write them as
+ * parameters of their own.  An array that is not written out stays.
+ */
+static void
+spread_parameters(Aggref *aggregate)
+{
+	TargetEntry *last = aggregate->args == NIL ? NULL : llast(aggregate->args);
+	ArrayExpr  *array = last == NULL ? NULL : (ArrayExpr *) last->expr;
+	ListCell   *lc;
+
+	if (!aggregate->aggvariadic || array == NULL || !IsA(array, ArrayExpr) ||
+		array->multidims)
+		return;
+	aggregate->aggvariadic = false;
+	aggregate->args = list_delete_last(aggregate->args);
+	aggregate->aggargtypes = list_delete_last(aggregate->aggargtypes);
+	foreach(lc, array->elements)
+	{
+		Expr	   *parameter = lfirst(lc);
+		int			place = list_length(aggregate->args) + 1;
+
+		aggregate->args = lappend(aggregate->args,
+								  makeTargetEntry(parameter, place, NULL,
+												  false));
+		aggregate->aggargtypes = lappend_oid(aggregate->aggargtypes,
+											 array->element_typeid);
+	}
 }
 
 /* The number that a cast makes a double precision, or NULL. */
@@ -87,6 +118,34 @@ written_parameter(Expr *parameter)
 	return (Expr *) strip_implicit_coercions((Node *) number);
 }
 
+/* The number that was cast, of its base type. */
+static Expr *
+written_number(Expr *argument)
+{
+	Expr	   *number = below_cast(argument);
+	Oid			type;
+
+	if (number == NULL)
+		return argument;
+	type = getBaseType(exprType((Node *) number));
+	if (type == exprType((Node *) number))
+		return number;
+	return (Expr *) makeRelabelType(number, type, -1, InvalidOid,
+									COERCE_IMPLICIT_CAST);
+}
+
+/*
+ * Where the result does not depend on its type, an aggregate takes every
+ * number as double precision; what it looks at is the number itself.
+ */
+static bool
+takes_any_number(const Aggref *aggregate)
+{
+	int			kind = dp_catalog_aggregate_kind(aggregate->aggfnoid);
+
+	return kind == DP_AGG_HISTOGRAM || kind == DP_AGG_BOUNDS;
+}
+
 static void
 read_uncast(Aggref *aggregate)
 {
@@ -101,6 +160,8 @@ read_uncast(Aggref *aggregate)
 
 		if (foreach_current_index(lc) >= rows)
 			argument->expr = written_parameter(argument->expr);
+		else if (takes_any_number(aggregate))
+			argument->expr = written_number(argument->expr);
 		lfirst_oid(type) = exprType((Node *) argument->expr);
 	}
 }
@@ -108,8 +169,8 @@ read_uncast(Aggref *aggregate)
 /*
  * dp_block_lift_aggregate
  *	  A copy of an aggregate of the block, found `level` levels below it, as if
- *	  it were at the block's own level, its parameters without casts that only
- *	  resolved the call.
+ *	  it were at the block's own level, with one argument for each parameter
+ *	  and without casts that only resolved the call.
  */
 Aggref *
 dp_block_lift_aggregate(Aggref *aggregate, int level)
@@ -119,6 +180,7 @@ dp_block_lift_aggregate(Aggref *aggregate, int level)
 	if (level > 0)
 		IncrementVarSublevelsUp((Node *) copy, -level, 0);
 	copy->agglevelsup = 0;
+	spread_parameters(copy);
 	read_uncast(copy);
 	return copy;
 }

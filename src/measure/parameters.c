@@ -18,8 +18,9 @@
 
 /*
  * dp_measure_form
- *	  The form that the call uses: the one with as many letters as it has
- *	  parameters.
+ *	  The form that the call uses: as many letters as it has parameters.
+ *
+ * Errors: 42883 when there is none.
  */
 const char *
 dp_measure_form(const dp_measure_ops *ops, const Aggref *aggregate)
@@ -31,7 +32,12 @@ dp_measure_form(const dp_measure_ops *ops, const Aggref *aggregate)
 	for (i = 0; ops->forms[i] != NULL; i++)
 		if (strlen(ops->forms[i]) == n)
 			return ops->forms[i];
-	elog(ERROR, "dp_%s has no form with %d parameters", ops->name, n);
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_FUNCTION),
+			 errmsg("dp_%s has no form with %d parameters", ops->name, n),
+			 errhint("After its columns come %sall bounds or none, then "
+					 "epsilon or not.",
+					 strchr(ops->forms[0], 'f') ? "the fraction, " : "")));
 	return NULL;
 }
 

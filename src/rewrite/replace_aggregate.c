@@ -255,6 +255,7 @@ static Oid
 find_private(const char *name, const Aggref *private)
 {
 	Oid			types[FUNC_MAX_ARGS];
+	Oid			found;
 	int			n = 0;
 	ListCell   *lc;
 
@@ -264,6 +265,10 @@ find_private(const char *name, const Aggref *private)
 		types[0] = ANYOID;
 	else if (strcmp(name, "dp_argmax") == 0)
 		types[0] = ANYCOMPATIBLEOID;
+	found = dp_catalog_aggregate(name, n, types);
+	if (OidIsValid(found) || strcmp(name, "dp_quantile") != 0)
+		return found;
+	types[n - 1] = FLOAT8ARRAYOID;	/* of numbers: all parameters */
 	return dp_catalog_aggregate(name, n, types);
 }
 

@@ -93,6 +93,15 @@ END
 $$;
 SELECT line FROM plan_of('long') line WHERE line ~ 'Released|Charge';
 SELECT array_agg(l) = (SELECT array_agg(l) FROM plan_of('restored') l) AS same_plan FROM plan_of('long') l;
+-- parameters are written one by one, as many as there are
+SELECT call, state, hinted, charges FROM unnest('{
+	"dp_max(age, 0, 99, 1)", "dp_max(age, VARIADIC ARRAY[0, 99, 1]::float8[])", "dp_max(age, VARIADIC ARRAY[]::float8[])",
+	"dp_max(age, VARIADIC ARRAY[0, 99])", "dp_max(age, VARIADIC ''{0,99}'')", "dp_max(age, VARIADIC NULL)",
+	"dp_max(age, VARIADIC ARRAY[[0, 99]]::float8[])", "dp_max(age, VARIADIC ARRAY[0, age]::float8[])",
+	"dp_max(age, 1, 2, 3, 4)", "dp_quantile(age, 0.5, 1, 2, 3, 4)", "dp_quantile(age, VARIADIC ARRAY[]::float8[])",
+	"dp_corr(age, age, 1, 2)", "dp_regr_avgx(age, age, 1, 2, 3, 4, 5)", "dp_sum(age, 1, 2, 3, 4)", "dp_max(age, 0, 1e400)",
+	"dp_max(age, 0, NULL)", "dp_max(age, 0, 99, NULL)", "dp_max(age, 0, 99, ''NaN'')"}'::text[]) AS call,
+	outcome('SELECT ' || call || ' FROM person');
 -- a view is replaced between two executions
 PREPARE ask AS SELECT dp_count(*) FROM adult;
 EXECUTE ask;
