@@ -27,6 +27,7 @@ extern const dp_name_row *dp_catalog_find_name(const char *schema,
 extern Oid	dp_catalog_name_holder(const dp_name_row *row);
 extern bool dp_catalog_is_followed(Oid relid);
 extern void dp_catalog_lock_names(bool wishing);
+extern void dp_catalog_lock_opening(bool opens, bool protects);
 extern void dp_catalog_write_name(Oid relid, const bool *follow);
 extern void dp_catalog_write_seen(const dp_name_row *row, Oid seen);
 extern void dp_catalog_delete_name(const dp_name_row *row);

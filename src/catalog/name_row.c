@@ -11,6 +11,7 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_extension.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "storage/lmgr.h"
@@ -167,6 +168,20 @@ dp_catalog_lock_names(bool wishing)
 
 	if (OidIsValid(relid))
 		LockRelationOid(relid, wishing ? ExclusiveLock : RowExclusiveLock);
+}
+
+/*
+ * dp_catalog_lock_opening
+ *	  Transactions that opened a relation (`opens`) and those that protected
+ *	  one (`protects`) wait for each other here, at their ends, so that one of
+ *	  them sees what the other did.
+ */
+void
+dp_catalog_lock_opening(bool opens, bool protects)
+{
+	LockDatabaseObject(ExtensionRelationId, dp_bridge_extension_oid(), 0,
+					   opens && protects ? ShareRowExclusiveLock :
+					   opens ? ShareLock : RowExclusiveLock);
 }
 
 /*

@@ -307,6 +307,7 @@ dp_protect_arrive(const dp_name_row *name, Oid relid)
 	if (kept != NULL)
 		publish(name, relid, kept);
 	dp_catalog_write_name(relid, &follow);
+	dp_protect_note_closed(relid);
 	dp_protect_comment(relid);
 }
 

@@ -225,11 +225,13 @@ end_transaction(XactEvent event, void *arg)
 		case XACT_EVENT_PRE_COMMIT:
 		case XACT_EVENT_PRE_PREPARE:
 			look_last();
+			dp_protect_end_open();
 			break;
 		case XACT_EVENT_COMMIT:
 		case XACT_EVENT_ABORT:
 		case XACT_EVENT_PREPARE:
 			touched = renamed = false;
+			dp_protect_forget_open();
 			break;
 		default:
 			break;

@@ -127,6 +127,8 @@ write_name(Oid relid, bool isnull, bool follow)
 		dp_catalog_lock_names(true);
 	dp_protect_note_name(relid, isnull ? NULL : &follow);
 	dp_protect_follow_note();
+	if (!isnull && follow)
+		dp_protect_note_closed(relid);
 }
 
 static void

@@ -125,6 +125,18 @@ extern void dp_protect_note_name(Oid relid, const bool *follow);
 extern void dp_protect_follow_init(void);
 extern void dp_protect_keep_dropped(void);
 
+/* follow_open.c */
+extern void dp_protect_note_open(Oid relid);
+extern void dp_protect_note_open_all(void);
+extern void dp_protect_note_view(void);
+extern void dp_protect_note_closed(Oid relid);
+extern void dp_protect_end_open(void);
+extern void dp_protect_forget_open(void);
+
+/* relation_watch.c */
+extern List *dp_protect_exposures_of_views(List *exposures, Oid root);
+extern void dp_protect_warn_of(Oid root, List *exposures);
+
 /* publish.c */
 extern void dp_protect_run_command(const char *command);
 extern char *dp_protect_publish_name(Oid relid);

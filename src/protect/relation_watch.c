@@ -53,9 +53,12 @@ can_show(Oid view, Oid root)
 	return dp_protect_can_read(dp_catalog_owner(view), dp_catalog_owner(root));
 }
 
-/* Those that lead through such views, and not what an analyst was answered. */
-static List *
-exposures_of_views(List *exposures, Oid root)
+/*
+ * dp_protect_exposures_of_views
+ *	  Those that lead through such views, and not what an analyst was answered.
+ */
+List *
+dp_protect_exposures_of_views(List *exposures, Oid root)
 {
 	List	   *found = NIL;
 	ListCell   *cell;
@@ -72,8 +75,12 @@ exposures_of_views(List *exposures, Oid root)
 	return found;
 }
 
-static void
-warn_of(Oid root, List *exposures)
+/*
+ * dp_protect_warn_of
+ *	  Warn of exposures of a protected relation: 55000 where it is followed.
+ */
+void
+dp_protect_warn_of(Oid root, List *exposures)
 {
 	char	   *hint;
 	char	   *detail;
@@ -114,7 +121,7 @@ warn_of_exposure(Oid relid)
 	{
 		List	   *all = dp_protect_list_exposures(lfirst_oid(cell), NoLock);
 
-		warn_of(lfirst_oid(cell), exposures_through(all, relid));
+		dp_protect_warn_of(lfirst_oid(cell), exposures_through(all, relid));
 	}
 }
 
@@ -134,14 +141,15 @@ warn_of_view(const RangeVar *view)
 		Oid			root = dp_protect_root(lfirst_oid(cell));
 		List	   *all;
 
+		dp_protect_note_view();
 		if (!OidIsValid(root) || list_member_oid(told, root) ||
 			!can_show(relid, root))
 			continue;
 		told = lappend_oid(told, root);
 		all = dp_protect_list_exposures(root, NoLock);
 		/* views of a followed one are closed, but those of this one */
-		warn_of(root, dp_catalog_is_followed(root) ?
-				exposures_of_views(all, root) :
+		dp_protect_warn_of(root, dp_catalog_is_followed(root) ?
+				dp_protect_exposures_of_views(all, root) :
 				exposures_through(all, relid));
 	}
 }
@@ -157,7 +165,7 @@ warn_of_tree(const RangeVar *table)
 		return;
 	root = dp_protect_root(relid);
 	if (OidIsValid(root))
-		warn_of(root, dp_protect_list_exposures(root, NoLock));
+		dp_protect_warn_of(root, dp_protect_list_exposures(root, NoLock));
 }
 
 static void
@@ -203,11 +211,14 @@ is_own_trigger(const CreateTrigStmt *stmt)
 		strcmp(strVal(lsecond(stmt->funcname)), "refuse_change") == 0;
 }
 
-/* The same for a table that a command named. */
+/* The same for a table that a GRANT named. */
 static void
 warn_of_table(const RangeVar *table)
 {
-	warn_of_exposure(RangeVarGetRelid(table, NoLock, true));
+	Oid			relid = RangeVarGetRelid(table, NoLock, true);
+
+	warn_of_exposure(relid);
+	dp_protect_note_open(relid);
 }
 
 /*
@@ -251,6 +262,7 @@ warn_of_grant(const GrantStmt *stmt)
 			warn_of_table(lfirst_node(RangeVar, cell));
 	if (stmt->targtype != ACL_TARGET_ALL_IN_SCHEMA)
 		return;
+	dp_protect_note_open_all();
 	roots = dp_catalog_list_relations();
 	foreach(cell, roots)
 	{
@@ -296,8 +308,10 @@ watch_part(const RangeVar *table)
 	{
 		Oid			root = dp_protect_root(lfirst_oid(cell));
 
-		if (OidIsValid(root) && dp_catalog_is_followed(root))
-			warn_of(root, dp_protect_close_part(relid, root));
+		if (!OidIsValid(root) || !dp_catalog_is_followed(root))
+			continue;
+		dp_protect_warn_of(root, dp_protect_close_part(relid, root));
+		dp_protect_note_closed(root);
 	}
 	warn_of_exposure(relid);
 }

@@ -152,6 +152,80 @@ answer($rename);
 is(value($node, q{SELECT count(*) FROM dp_pg.relation WHERE relid IN ('blue.t'::regclass, 'old.t'::regclass)}), 2,
 	'and sees the wish');
 
+# ---- what opens a table, and a swap that protects it, in two sessions ----
+
+my @opens = (
+	[ 'GRANT', 'GRANT SELECT ON next.t TO ana;', 'now.t' ],
+	[ 'a GRANT of a column', 'GRANT SELECT (id) ON next.t TO ana;', 'now.t' ],
+	[ 'GRANT ON ALL', 'GRANT SELECT ON ALL TABLES IN SCHEMA next TO ana;', 'now.t' ],
+	[ 'a view', 'CREATE VIEW open.v AS TABLE next.t;', 'open.v' ],
+	[ 'a view of a view', 'CREATE OR REPLACE VIEW open.shown AS SELECT id FROM next.t;', 'open.over' ],
+	[ 'GRANT on a view', 'GRANT SELECT ON open.closed TO ana;', 'open.closed' ]);
+my $swaps = 'ALTER SCHEMA now RENAME TO before; ALTER SCHEMA next RENAME TO now;';
+my $renames = 'ALTER TABLE now.t SET SCHEMA before; ALTER TABLE next.t SET SCHEMA now;';
+
+$node->safe_psql('postgres', 'CREATE SCHEMA open AUTHORIZATION owner; GRANT USAGE ON SCHEMA open TO ana');
+errors($node, 'owner', 'ALTER DEFAULT PRIVILEGES IN SCHEMA open GRANT SELECT ON TABLES TO ana');
+
+sub before_swap
+{
+	my ($schemas) = @_;
+
+	return unlike(errors($node, 'owner', <<"EOT"), qr/ERROR/, 'tables to be swapped');
+SET client_min_messages = error;
+DROP SCHEMA IF EXISTS now, next, before CASCADE;
+DROP VIEW IF EXISTS open.v, open.over, open.shown, open.closed;
+CREATE SCHEMA now; CREATE SCHEMA next; $schemas GRANT USAGE ON SCHEMA now, next TO ana;
+CREATE TABLE now.t AS SELECT 1 AS id; CREATE TABLE next.t AS SELECT 7 AS id; REVOKE ALL ON next.t, now.t FROM PUBLIC;
+CREATE VIEW open.closed AS TABLE next.t; REVOKE ALL ON open.closed FROM ana, PUBLIC;
+CREATE VIEW open.shown AS SELECT 1 AS id; CREATE VIEW open.over AS TABLE open.shown;
+SELECT dp_protect('now.t', unit => 'id', dataset => 'shop', revoke => true, follow => true);
+EOT
+}
+
+my @before = ($wish, $rename);
+foreach my $open (@opens)
+{
+	my ($what, $opens, $reads) = @$open;
+
+	# sessions have a time limit
+	($wish, $rename) = map { session($node, 'owner') } 1 .. 2;
+
+	before_swap('');
+	answer($wish, "BEGIN; $swaps");
+	errors($node, 'owner', $opens);
+	my $end = (answer($wish, 'COMMIT;'))[1];
+	is(sqlstate($node, 'ana', "SELECT * FROM $reads"), '42501', "$what within a swap") or diag $end;
+	unlike($end, qr/ERROR/, 'which is not stopped');
+	before_swap('');
+	answer($rename, "BEGIN; $opens");
+	unlike(errors($node, 'owner', "BEGIN; $swaps COMMIT;"), qr/ERROR/, 'a swap');
+	like((answer($rename, 'COMMIT;'))[1], qr/ERROR:  55000/, "within which $what began");
+	is(sqlstate($node, 'ana', "SELECT * FROM $reads"), $what eq 'a view' ? '42P01' : $reads eq 'open.over' ? '' : '42501', 'does not open it');
+	hang_up($_) foreach $wish, $rename;
+}
+($wish, $rename) = map { session($node, 'owner') } 1 .. 2;
+before_swap('CREATE SCHEMA before;');
+answer($wish, "BEGIN; $renames");
+ask($rename, 'GRANT SELECT ON ALL TABLES IN SCHEMA next TO ana;');
+ok(wait_until($node, q{SELECT count(*) = 1 FROM pg_locks WHERE NOT granted}), 'GRANT waits for SET SCHEMA');
+answer($wish, 'COMMIT;');
+like((answer($rename))[1], qr/ERROR/, 'and fails');
+is(sqlstate($node, 'ana', 'SELECT * FROM now.t'), '42501', 'it is closed');
+before_swap('');
+answer($wish, "BEGIN; SELECT dp_protect('next.t', unit => 'id', dataset => 'shop', revoke => true, follow => true);");
+errors($node, 'owner', 'GRANT SELECT ON next.t TO ana');
+answer($wish, 'COMMIT;');
+is(sqlstate($node, 'ana', 'SELECT * FROM next.t'), '42501', 'a GRANT beside the first wish');
+errors($node, 'owner', 'CREATE TABLE next.parent (id int) PARTITION BY LIST (id);'
+	. "SELECT dp_protect('next.parent', unit => 'id', dataset => 'shop', revoke => true, follow => true);"
+	. "SELECT dp_unprotect('next.t'); SELECT dp_unfollow('next.t');");
+answer($wish, 'BEGIN; ALTER TABLE next.parent ATTACH PARTITION next.t FOR VALUES IN (7);');
+errors($node, 'owner', 'GRANT SELECT ON open.closed TO ana');
+answer($wish, 'COMMIT;');
+is(sqlstate($node, 'ana', 'SELECT * FROM open.closed'), '42501', 'a GRANT on a view beside ATTACH PARTITION');
+errors($node, 'owner', 'DROP SCHEMA now, next, before, open CASCADE; SELECT dp_unfollow(n) FROM unnest(ARRAY[$$now.t$$, $$before.t$$]) AS n');
+
 # ---- two loads at the same time, the unit of one behind the other's key ----
 
 errors($node, 'owner', <<'EOT');
@@ -192,6 +266,6 @@ $node->safe_psql('copy', "SET ROLE owner; CREATE TABLE shop.orders AS $orders");
 is(sqlstate($node, 'ana', 'SELECT * FROM shop.orders', 'copy'), '42501', 'and fulfilled');
 is($node->safe_psql('copy', q{SELECT keys FROM dp_pg.attribute WHERE relid = 'shop.orders'::regclass AND attname = 'channel'}),
 	'{web,store}', 'with what was declared');
-hang_up($_) foreach @analyst, $wish, $rename;
+hang_up($_) foreach @analyst, @before, $wish, $rename;
 $node->stop;
 done_testing();
