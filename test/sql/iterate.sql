@@ -67,7 +67,7 @@ SELECT mechanism, releases, epsilon, delta FROM dp_pg.ledger WHERE dataset = :'s
 CREATE FUNCTION replay(r text, place int, n bigint, OUT steps bigint, OUT guesses boolean, OUT chosen boolean, OUT counted boolean, OUT ended boolean,
 	OUT same boolean) LANGUAGE plpgsql AS $$
 DECLARE
-	p jsonb := parameters FROM dp_pg.releases WHERE mechanism = 'iterate' ORDER BY id OFFSET place LIMIT 1;
+	p jsonb := parameters FROM dp_pg.releases WHERE mechanism = 'iterate' AND dataset = current_setting('regress.dataset') ORDER BY id OFFSET place LIMIT 1;
 	x float8[] := array_fill(0.1::float8, ARRAY[10]);
 	near float8 := (p ->> 'near')::float8;
 	alpha float8 := (p ->> 'alpha')::float8;
@@ -107,7 +107,7 @@ SELECT run, max(abs(rows - :n * mean)) < 0.1 * :n AS near FROM (
 CREATE FUNCTION replay_median(n bigint, size int, OUT several boolean, OUT guesses boolean, OUT chosen boolean, OUT counted boolean, OUT same boolean)
 LANGUAGE plpgsql AS $$
 DECLARE
-	p jsonb := parameters FROM dp_pg.releases WHERE mechanism = 'iterate' ORDER BY id OFFSET 3 LIMIT 1;
+	p jsonb := parameters FROM dp_pg.releases WHERE mechanism = 'iterate' AND dataset = current_setting('regress.dataset') ORDER BY id OFFSET 3 LIMIT 1;
 	s jsonb;
 	median float8;
 	lower boolean;
