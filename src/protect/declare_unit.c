@@ -7,11 +7,13 @@
  */
 #include "postgres.h"
 
+#include "access/table.h"
 #include "catalog/namespace.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
+#include "utils/rel.h"
 #include "utils/typcache.h"
 
 #include "relation_internal.h"
@@ -146,29 +148,68 @@ read_columns(char *part, const char *path)
 	return columns;
 }
 
-/* "relation.column" or "relation.(column, column)". */
+static Oid
+find_relation(List *names, bool missing_ok)
+{
+	return RangeVarGetRelid(makeRangeVarFromNameList(names), NoLock,
+							missing_ok);
+}
+
+/* The step is a relation, and names no column. */
+static void
+raise_bare_step(const char *step, Oid relid, const char *path)
+{
+	const char *place = strstr(strstr(path, "->"), step);
+	dp_relation_row row;
+	bool		known = dp_catalog_find_relation(relid, &row) && row.has_unit;
+	const char *end = known ? dp_protect_end_text(relid, &row) :
+		psprintf("%s.column", step);
+	raise_path_hint(path,
+					psprintf("After an arrow there is a relation and the "
+							 "column of its unit, and \"%s\" is a relation.",
+							 step),
+					psprintf(known ? "Write it as %s." : "Protect it first "
+							 "with a unit, and write %s, with the column of "
+							 "that.",
+							 quote_literal_cstr(psprintf("%.*s%s%s",
+														 (int) (place - path),
+														 path, end,
+														 place +
+														 strlen(step)))));
+}
+
+/* "relation.column", "relation.(column, column)", or without the dot there. */
 static Oid
 read_step(char *part, const char *path, List **columns)
 {
+	const char *step = pstrdup(part);
 	char	   *open = find_unquoted(part, '(');
 	List	   *names;
+	List	   *before;
+	Oid			relid = InvalidOid;
 
-	if (open != NULL && open > part && open[-1] == '.')
+	if (open != NULL && open > part)
 	{
-		open[-1] = '\0';
-		*columns = read_columns(open, path);
-		names = dp_compat_qualified_names(part);
+		*columns = read_columns(pstrdup(open), path);
+		*(open[-1] == '.' ? open - 1 : open) = '\0';
+		return find_relation(dp_compat_qualified_names(part), false);
 	}
-	else
+	names = dp_compat_qualified_names(part);
+	before = list_truncate(list_copy(names), list_length(names) - 1);
+	if (before != NIL)
+		relid = find_relation(before, true);
+	if (OidIsValid(relid))
 	{
-		names = dp_compat_qualified_names(part);
-		if (list_length(names) < 2)
-			raise_path(path,
-					   "After an arrow there is a relation and its column.");
 		*columns = list_make1(strVal(llast(names)));
-		names = list_truncate(list_copy(names), list_length(names) - 1);
+		return relid;
 	}
-	return RangeVarGetRelid(makeRangeVarFromNameList(names), NoLock, false);
+	relid = find_relation(names, true);
+	if (OidIsValid(relid))
+		raise_bare_step(step, relid, path);
+	if (before == NIL)
+		raise_path(path, "After an arrow there is a relation and the column "
+				   "of its unit.");
+	return find_relation(before, false);
 }
 
 /* Are these the columns of the unit of a row? */
@@ -201,7 +242,8 @@ check_step(Oid relid, const List *columns, const char *dataset,
 						psprintf("Protect it first: SELECT dp_protect(%s, "
 								 "unit => %s, dataset => %s);",
 								 quote_literal_cstr(name),
-								 list_length(columns) == 1 ?
+								 list_length(columns) == 1 &&
+								 get_attnum(relid, linitial(columns)) > 0 ?
 								 quote_literal_cstr(linitial(columns)) :
 								 "...", quote_literal_cstr(dataset)));
 	if (!row->has_unit ||
@@ -220,15 +262,66 @@ check_step(Oid relid, const List *columns, const char *dataset,
 
 /* ---- the key that a path begins with ---- */
 
+/*
+ * The path whose columns are those that were named, each for a column of the
+ * key with its type, and for the rest of the key those of the same names;
+ * NULL: they are not all found.
+ */
+static char *
+guess_path(Oid relid, const List *named, Oid through,
+		   const dp_relation_row *row)
+{
+	List	   *key = dp_protect_primary_key(through);
+	char	  **chosen = palloc0(sizeof(char *) * (list_length(key) + 1));
+	List	   *names = NIL;
+	ListCell   *lc;
+	int			i;
+
+	foreach(lc, list_concat_copy(named, key))
+	{
+		bool		is_named = foreach_current_index(lc) < list_length(named);
+		char	   *name = is_named ? lfirst(lc) :
+			get_attname(through, list_nth_int(key, foreach_current_index(lc) -
+											  list_length(named)), false);
+		AttrNumber	attnum = get_attnum(relid, name);
+		int			best = -1;
+
+		for (i = 0; attnum > 0 && i < list_length(key); i++)
+		{
+			AttrNumber	column = list_nth_int(key, i);
+			bool		same;
+
+			same = strcmp(get_attname(through, column, false), name) == 0;
+			if (chosen[i] == NULL && (is_named ? best < 0 || same : same) &&
+				dp_protect_keys_match(get_atttype(relid, attnum),
+									  get_atttype(through, column)))
+				best = i;
+		}
+		if (best >= 0)
+			chosen[best] = name;
+		else if (is_named)
+			return NULL;
+	}
+	for (i = 0; i < list_length(key); i++)
+	{
+		if (chosen[i] == NULL)
+			return NULL;
+		names = lappend(names, chosen[i]);
+	}
+	return dp_protect_path_text(names, through, row);
+}
+
 /* One column was named for a key of two, or the like. */
 static void
 raise_columns(Oid relid, const List *names, Oid through, const char *path)
 {
 	const char *better = dp_protect_suggest_path(relid, through);
 	const char *columns = dp_protect_key_text(through);
+	const char *guess;
 	dp_relation_row row = {0};
 
 	(void) dp_catalog_find_relation(through, &row);
+	guess = guess_path(relid, names, through, &row);
 	raise_path_hint(path,
 					psprintf("The primary key of relation \"%s\" is (%s).  A "
 							 "path to it begins with as many columns, and "
@@ -236,11 +329,60 @@ raise_columns(Oid relid, const List *names, Oid through, const char *path)
 							 columns, list_length(names)),
 					better != NULL ?
 					psprintf("Write it as %s.", quote_literal_cstr(better)) :
-					psprintf("Name a column of relation \"%s\" for each, as "
-							 "in '(%s) -> ..'; or add the column \"%s\" to "
+					guess != NULL ?
+					psprintf("If those are the columns that refer to it, "
+							 "write it as %s.", quote_literal_cstr(guess)) :
+					psprintf("Name as many columns of relation \"%s\", in the "
+							 "order of that key; or add the column \"%s\" to "
 							 "it, filled from \"%s\", and protect it with "
-							 "that as unit.", get_rel_name(relid), columns,
+							 "that as unit.", get_rel_name(relid),
 							 NameStr(row.unit), get_rel_name(through)));
+}
+
+/* The columns that could refer to that of the key, as SQL has them; or "". */
+static char *
+list_matching(Oid relid, Oid through, AttrNumber key)
+{
+	Relation	relation = table_open(relid, NoLock);
+	StringInfoData text;
+	int			i;
+
+	initStringInfo(&text);
+	for (i = 0; i < RelationGetNumberOfAttributes(relation); i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(RelationGetDescr(relation),
+												 i);
+
+		if (!column->attisdropped &&
+			dp_protect_keys_match(column->atttypid, get_atttype(through, key)))
+			appendStringInfo(&text, "%s%s", text.len > 0 ? ", " : "",
+							 quote_identifier(NameStr(column->attname)));
+	}
+	table_close(relation, NoLock);
+	return text.data;
+}
+
+/* What the path begins with is no column of the relation. */
+static void
+raise_no_column(Oid relid, const char *name, Oid through, AttrNumber key,
+				const char *path)
+{
+	const char *better = dp_protect_suggest_path(relid, through);
+	const char *matching = list_matching(relid, through, key);
+	const char *column = get_attname(through, key, false);
+
+	raise_path_hint(path,
+					psprintf("Relation \"%s\" has no column \"%s\".",
+							 get_rel_name(relid), name),
+					better != NULL ?
+					psprintf("Write it as %s.", quote_literal_cstr(better)) :
+					matching[0] == '\0' ?
+					psprintf("No column of it has the type of column \"%s\" "
+							 "of relation \"%s\".", column,
+							 get_rel_name(through)) :
+					psprintf("Columns of it that can have values of column "
+							 "\"%s\" of relation \"%s\" are: %s.", column,
+							 get_rel_name(through), matching));
 }
 
 /* One column, and that of the key which it refers to. */
@@ -252,8 +394,7 @@ pair_columns(Oid relid, char *name, Oid through, AttrNumber key,
 	dp_unit_column *column = palloc0(sizeof(dp_unit_column));
 
 	if (attnum <= 0)
-		raise_path(path, psprintf("Relation \"%s\" has no column \"%s\".",
-								  get_rel_name(relid), name));
+		raise_no_column(relid, name, through, key, path);
 	check_unit(through, get_attname(through, key, false));
 	if (!dp_protect_keys_match(get_atttype(relid, attnum),
 							   get_atttype(through, key)))

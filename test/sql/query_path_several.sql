@@ -38,6 +38,19 @@ SELECT dp_protect('item', unit => '(ord, day) -> orders.(cust, day)', dataset =>
 SELECT dp_protect('item', unit => '(ord, day)', dataset => :'schema');
 SELECT dp_protect('item', unit => '() -> orders.cust', dataset => :'schema');
 SELECT dp_protect('item', unit => '(ord, -> orders.cust', dataset => :'schema');
+-- without the column of the unit, or the dot; and what a hint says then
+SELECT dp_protect('item', unit => '(ord, day) -> orders', dataset => :'schema');
+SELECT dp_protect('item', unit => '(ord, day) -> regress_query_path_several.orders', dataset => :'schema');
+SELECT dp_protect('mark', unit => 'ship -> shipped -> orders.cust', dataset => :'schema');
+SELECT dp_protect('item', unit => '(ord, day) -> nowhere', dataset => :'schema');
+SELECT dp_protect('item', unit => '(ord, day) -> nowhere.cust', dataset => :'schema');
+BEGIN;
+SELECT dp_protect('item', unit => '(ord, day) -> regress_query_path_several.orders(cust)', dataset => :'schema');
+ROLLBACK;
+-- a column that is not there: of this relation, and which could be meant
+SELECT dp_protect('mark', unit => 'shop -> customer.id', dataset => :'schema');
+SELECT dp_protect('shipped', unit => '(odr, day) -> orders.cust', dataset => :'schema');
+SELECT dp_protect('shipped', unit => '(ord, day) -> orders.custs', dataset => :'schema');
 -- what the hints say works, as it is
 SELECT dp_protect('item', unit => ' ( ord , "day" )->orders . cust ', dataset => :'schema');
 SELECT dp_protect('shipped', unit => '(ord, day) -> regress_query_path_several.orders.cust', dataset => :'schema');
