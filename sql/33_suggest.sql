@@ -39,6 +39,7 @@ BEGIN
 	FROM unnest(keys) WITH ORDINALITY AS u (key, place)
 	LEFT JOIN pg_attribute AS a ON a.attrelid = relation AND a.attname = u.key
 		AND a.attnum > 0 AND NOT a.attisdropped;
+	BEGIN
 	RETURN QUERY EXECUTE format($query$
 		WITH part AS MATERIALIZED (
 			SELECT t.%1$I AS unit, count(*) AS rows
@@ -70,6 +71,13 @@ BEGIN
 		FROM needed AS n, total AS t WHERE %4$L AND n.below < greatest(t.groups, 1)
 		ORDER BY 1 DESC, 2
 	$query$, unit, relation, columns, columns IS NOT NULL);
+	-- what PostgreSQL says of it shows the row
+	EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+		RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+			MESSAGE = 'a key cannot be computed for every row',
+			DETAIL = format('For a row it fails with SQLSTATE %s. In private queries such a key is NULL, or not allowed.', SQLSTATE),
+			HINT = 'Write it so that it fails for no row, as in ''100 / nullif(n, 0)'' for a column n that can be 0.';
+	END;
 END $$;
 COMMENT ON FUNCTION @extschema@.dp_suggest_bounds(regclass, text[]) IS
-'for the owner only: what numbers would lose that dp_declare(relation, max_rows => .., max_keys => ..) could declare. Rows: what (max_rows, max_keys), bound, units_kept (share of units of which nothing is lost), rows_kept (share of rows that count). keys: by what queries group, each the name of a column or an expression that private queries can group by, such as date_trunc(''month'', day); without them max_rows of a whole unit, and no max_keys. The numbers are exact: whoever is shown them learns something about rows, and bounds chosen by them leak a little of it, which their owner must decide; bounds from knowledge of the subject leak nothing. Errors: 42501 not the owner, or a function of his that another role calls; 42704 not protected, 42703 unknown column, 42601 a key is not an expression, 0A000 a key is not allowed in private queries, 22004 a NULL key, 22023 a key has no column, or each row is one unit, 0A000 the unit is behind a key';
+'for the owner only: what numbers would lose that dp_declare(relation, max_rows => .., max_keys => ..) could declare. Rows: what (max_rows, max_keys), bound, units_kept (share of units of which nothing is lost), rows_kept (share of rows that count). keys: by what queries group, each the name of a column or an expression that private queries can group by, such as date_trunc(''month'', day); without them max_rows of a whole unit, and no max_keys. The numbers are exact: whoever is shown them learns something about rows, and bounds chosen by them leak a little of it, which their owner must decide; bounds from knowledge of the subject leak nothing. Errors: 42501 not the owner, or a function of his that another role calls; 42704 not protected, 42703 unknown column, 42601 a key is not an expression, 0A000 a key is not allowed in private queries, 22004 a NULL key, 22023 a key has no column, or fails for a row, or each row is one unit, 0A000 the unit is behind a key';

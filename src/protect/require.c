@@ -74,15 +74,20 @@ dp_protect_require_protected(Oid relid)
 {
 	char	   *dataset = dp_protect_dataset(relid);
 	Oid			root;
+	Oid			shown;
 
 	if (dataset != NULL)
 		return dataset;
 	root = dp_protect_root(relid);
+	shown = dp_catalog_find_published(relid);
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_OBJECT),
 			 errmsg("relation \"%s\" is not protected", get_rel_name(relid)),
 			 errdetail("Only a relation that was protected with dp_protect() "
 					   "has declarations."),
+			 OidIsValid(shown) ?
+			 errhint("It is the published view of protected relation %s: name "
+					 "that one.", dp_protect_qualified_name(shown)) :
 			 OidIsValid(root) ?
 			 errhint("It is a part of protected relation %s: name that one.",
 					 dp_protect_qualified_name(root)) :

@@ -128,6 +128,13 @@ SELECT what FROM dp_suggest_bounds('visit', ARRAY['regress_contribution.mine(war
 SELECT what FROM dp_suggest_bounds('visit', ARRAY['day', 'length(wrd)']);
 SELECT what FROM dp_suggest_bounds('visit', ARRAY['7']);
 SELECT what FROM dp_suggest_bounds('visit', ARRAY['day', NULL]);
+-- what is said of one that fails for a row shows nothing of it
+\set SHOW_CONTEXT always
+SELECT what FROM dp_suggest_bounds('"odd ""one"', ARRAY['100 / ("the unit" - 5)']);
+\set SHOW_CONTEXT never
+SELECT count(*) > 0 AS answered FROM dp_suggest_bounds('"odd ""one"', ARRAY['100 / nullif("the unit" - 5, 0)']);
+SELECT dp_protect('"odd ""one"', unit => 'the unit', publish => 'regress_contribution.shown') \g /dev/null
+SELECT what FROM dp_suggest_bounds('shown');
 \set VERBOSITY sqlstate
 -- the same numbers, counted another way: rows lost at random are in the mean
 SELECT s.bound, s.rows_kept = round(avg(kept), 4) AS same FROM suggested('day') s, LATERAL (
