@@ -115,7 +115,7 @@ CREATE TABLE dp_pg.relation_name (
 	PRIMARY KEY (schema, name)
 );
 COMMENT ON TABLE dp_pg.relation_name IS
-'names that protected relations have, or had; written by dp_protect, dp_unprotect and dp_unfollow, readable by all roles';
+'names that protected relations have, or had; of those not followed whose relation was dropped, the last 100 of each owner; written by dp_protect, dp_unprotect and dp_unfollow, readable by all roles';
 COMMENT ON COLUMN dp_pg.relation_name.schema IS 'the schema';
 COMMENT ON COLUMN dp_pg.relation_name.name IS 'the name in it';
 COMMENT ON COLUMN dp_pg.relation_name.relid IS

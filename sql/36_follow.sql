@@ -112,4 +112,4 @@ CREATE FUNCTION @extschema@.dp_unfollow(relation text)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_unfollow';
 COMMENT ON FUNCTION @extschema@.dp_unfollow(text) IS
-'stops following a name: a table that gets it later is not protected automatically, nor, if the protected one is gone, warned about; a protected table with the name stays protected. No table need have the name. Errors: 42501 not the owner, 42704 no protected relation has or had the name, 42602 not a name, 22004 NULL';
+'stops following a name: a table that gets it later is not protected automatically, nor, if the protected one is gone, warned about; a protected table with the name stays protected. Of a table that was renamed both names end, with a notice. No table need have the name. Errors: 42501 not the owner, 42704 no protected relation has or had the name, 42602 not a name, 22004 NULL';

@@ -262,7 +262,8 @@ dp_catalog_delete_name(const dp_name_row *row)
  * dp_catalog_keep_dropped
  *	  Before a relation is dropped, keep what its successor needs.  It is read
  *	  with the snapshot of the command, which still sees the relation in the
- *	  system catalogs.
+ *	  system catalogs.  Of names that are not followed, and that no table has,
+ *	  the last 100 of each role are kept.
  */
 void
 dp_catalog_keep_dropped(Oid relid)
@@ -285,5 +286,22 @@ dp_catalog_keep_dropped(Oid relid)
 						  " SET relid = 0, kept = CASE WHEN follow THEN $2 END"
 						  " WHERE relid = $1",
 						  2, types, values, isnull ? " n" : NULL);
+	/*
+	 * All names are looked up after each command, so no role has too many;
+	 * what another transaction is deleting is not waited for.
+	 */
+	(void) dp_catalog_run("DELETE FROM dp_pg.relation_name AS d USING ("
+						  "SELECT n.schema, n.name"
+						  " FROM dp_pg.relation_name AS n JOIN (SELECT"
+						  " m.schema, m.name, pg_catalog.row_number() OVER ("
+						  "PARTITION BY m.owner_name ORDER BY"
+						  " pg_catalog.age(m.xmin), m.schema, m.name) AS place"
+						  " FROM dp_pg.relation_name AS m WHERE m.relid = 0"
+						  " AND NOT m.follow AND NOT EXISTS (SELECT"
+						  " FROM pg_catalog.pg_class AS c WHERE"
+						  " c.oid = m.seen)) AS o USING (schema, name)"
+						  " WHERE o.place > 100 FOR UPDATE OF n SKIP LOCKED"
+						  ") AS l WHERE d.schema = l.schema"
+						  " AND d.name = l.name", 0, NULL, NULL, NULL);
 	dp_bridge_owner_end(&saved);
 }

@@ -18,6 +18,8 @@
 
 #include "relation_internal.h"
 
+#define TOLD 3					/* most revoked privileges in a notice */
+
 static void
 raise_kind(Oid relid, int code, const char *what, const char *hint)
 {
@@ -106,13 +108,17 @@ check_neighbours(Oid relid, const List *tree, const char *dataset,
 
 /*
  * dp_protect_revoke
- *	  Take away what is a privilege on what belongs to the current user.
+ *	  Take away what is a privilege on what belongs to the current user, and
+ *	  say so.  Answers whether there was such a privilege.
  */
 bool
-dp_protect_revoke(const List *exposures)
+dp_protect_revoke(Oid relid, const List *exposures)
 {
-	bool		revoked = false;
+	StringInfoData text;
+	int			revoked = 0;
 	ListCell   *cell;
+
+	initStringInfo(&text);
 
 	SPI_connect();
 	foreach(cell, exposures)
@@ -124,11 +130,20 @@ dp_protect_revoke(const List *exposures)
 							   GetUserId()))
 			continue;
 		dp_protect_run_command(dp_protect_exposure_remedy(exposure));
-		revoked = true;
+		if (revoked++ < TOLD)
+			appendStringInfo(&text, "%s%s", text.len > 0 ? "; " : "",
+							 dp_protect_exposure_describe(exposure));
 	}
+	if (revoked > TOLD)
+		appendStringInfo(&text, "; and %d more", revoked - TOLD);
+	if (revoked > 0)
+		ereport(NOTICE,
+				(errmsg("privileges of other roles that show rows of relation "
+						"\"%s\" were revoked", get_rel_name(relid)),
+				 errdetail("Before: %s.", text.data)));
 	SPI_finish();
 	CommandCounterIncrement();
-	return revoked;
+	return revoked > 0;
 }
 
 static bool
@@ -154,7 +169,7 @@ close_exposures(Oid relid, bool revoke)
 	char	   *hint;
 
 	exposures = dp_protect_list_exposures(relid, ShareUpdateExclusiveLock);
-	if (revoke && dp_protect_revoke(exposures))
+	if (revoke && dp_protect_revoke(relid, exposures))
 		exposures = dp_protect_list_exposures(relid, NoLock);
 	if (exposures == NIL)
 		return;

@@ -70,8 +70,8 @@ check_lacking(const dp_name_row *name, const dp_heritage *kept, bool raise)
 {
 	return kept->lacking[0] == '\0' ||
 		forbid(name, raise, psprintf("%s.", kept->lacking),
-			   "Before the transaction ends, give it what the one before "
-			   "had.");
+			   "In the transaction that makes it, give it what the one "
+			   "before had.");
 }
 
 static bool
@@ -112,8 +112,8 @@ check_protected(const dp_name_row *name, const dp_relation_row *row,
 
 	if (dp_protect_attribute_partitions(row->relid) != NULL)
 		return forbid(name, raise, "It has immutable columns.",
-					  "Call dp_declare(relation, attribute, immutable => "
-					  "false) before.");
+					  psprintf("Before: %s",
+							   dp_protect_mutable_text(row->relid)));
 	/* else what is behind either would be behind the one that comes last */
 	if (kept != NULL && dp_catalog_is_followed(row->relid) &&
 		OidIsValid(dp_catalog_relation_behind(kept->relid)))
@@ -154,8 +154,8 @@ dp_protect_may_arrive(const dp_name_row *name, Oid relid, bool raise)
 					  psprintf("It belongs to %s, and that one to %s.",
 							   dp_protect_role_name(owner),
 							   quote_identifier(NameStr(name->owner_name))),
-					  psprintf("Create it as that role, or before the "
-							   "transaction ends ALTER TABLE %s OWNER TO %s.",
+					  psprintf("Create it as that role, or in the same "
+							   "transaction ALTER TABLE %s OWNER TO %s.",
 							   quoted_name(name),
 							   quote_identifier(NameStr(name->owner_name))));
 	if (dp_catalog_find_relation(relid, &row))
@@ -307,13 +307,88 @@ dp_protect_arrive(const dp_name_row *name, Oid relid)
 	if (kept != NULL)
 		publish(name, relid, kept);
 	dp_catalog_write_name(relid, &follow);
-	dp_protect_note_closed(relid);
+	dp_protect_note_arrived(relid);
 	dp_protect_comment(relid);
+}
+
+/* ---- what is to be made again ---- */
+
+/* The columns of the key as a unit refers to them, "column, column". */
+static char *
+declared_key(const dp_relation_row *row)
+{
+	StringInfoData text;
+	ListCell   *lc;
+
+	initStringInfo(&text);
+	foreach(lc, dp_protect_unit_columns(row))
+		appendStringInfo(&text, "%s%s", text.len > 0 ? ", " : "",
+						 quote_identifier(NameStr(((dp_unit_column *)
+												   lfirst(lc))->key)));
+	return text.data;
+}
+
+static void
+tell_of_key(Oid relid)
+{
+	const char *qualified = dp_protect_qualified_name(relid);
+	ListCell   *cell;
+
+	foreach(cell, dp_catalog_list_relations())
+	{
+		dp_relation_row row;
+		List	   *numbers = NIL;
+		ListCell   *lc;
+
+		if (!dp_catalog_find_relation(lfirst_oid(cell), &row) ||
+			row.unit_through != relid)
+			continue;
+		foreach(lc, dp_protect_unit_columns(&row))
+		{
+			const dp_unit_column *column = lfirst(lc);
+
+			numbers = lappend_int(numbers,
+								  get_attnum(relid, NameStr(column->key)));
+		}
+		if (dp_protect_same_columns(dp_protect_primary_key(relid), numbers))
+			continue;
+		ereport(WARNING,
+				(errcode(ERRCODE_WARNING),
+				 errmsg("relation %s has no primary key (%s)", qualified,
+						declared_key(&row)),
+				 errdetail("The unit of relation \"%s\" is behind it, and "
+						   "private queries on that are refused until it is "
+						   "there.", get_rel_name(row.relid)),
+				 errhint("ALTER TABLE %s ADD PRIMARY KEY (%s);", qualified,
+						 declared_key(&row))));
+		return;
+	}
+}
+
+/*
+ * dp_protect_tell_lacks
+ *	  Warn of what the one before may have had, and without which queries that
+ *	  were answered are refused, or count nothing.
+ */
+void
+dp_protect_tell_lacks(Oid relid)
+{
+	tell_of_key(relid);
+	dp_protect_tell_policies(relid);
 }
 
 /* ---- parts ---- */
 
-/* Exposures that lead through the part, its own parts, or views of them. */
+static bool
+can_read(Oid view, Oid root)
+{
+	return dp_protect_can_read(dp_catalog_owner(view), dp_catalog_owner(root));
+}
+
+/*
+ * Exposures that lead through the part, its own parts, or views of them; not
+ * what an analyst was answered.
+ */
 static List *
 list_exposures_of(Oid part, Oid root)
 {
@@ -327,7 +402,8 @@ list_exposures_of(Oid part, Oid root)
 		List	   *read = dp_protect_view_shows(relid);
 
 		if (list_member_oid(parts, relid) ||
-			list_length(list_difference_oid(read, parts)) < list_length(read))
+			(list_length(list_difference_oid(read, parts)) <
+			 list_length(read) && can_read(relid, root)))
 			found = lappend(found, lfirst(cell));
 	}
 	return found;
@@ -348,7 +424,7 @@ dp_protect_close_part(Oid part, Oid root)
 	if (open == NIL)
 		return NIL;
 	become(dp_catalog_owner(root), &saved);
-	(void) dp_protect_revoke(open);
+	(void) dp_protect_revoke(root, open);
 	come_back(&saved);
 	return list_exposures_of(part, root);
 }

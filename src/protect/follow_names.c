@@ -300,7 +300,8 @@ dp_protect_keep_dropped(void)
 			SearchSysCacheExists1(RELOID, ObjectIdGetDatum(name->relid)))
 			continue;
 		dp_catalog_keep_dropped(name->relid);
-		if (!is_followed(names, name->relid))
+		if (!is_followed(names, name->relid) &&
+			!OidIsValid(dp_catalog_name_holder(name)))
 			warn_of_drop(name);
 	}
 }
@@ -333,6 +334,42 @@ read_name(char *text)
 	return name;
 }
 
+static void
+unfollow(const dp_name_row *name)
+{
+	const bool	follow = false;
+	dp_relation_row row;
+
+	if (dp_catalog_find_relation(name->relid, &row) &&
+		dp_catalog_name_holder(name) == name->relid)
+		dp_catalog_write_name(name->relid, &follow);
+	else
+		dp_catalog_delete_name(name);
+}
+
+/* A relation that was renamed is followed under both names, by one wish. */
+static void
+unfollow_others(const dp_name_row *name)
+{
+	ListCell   *cell;
+
+	foreach(cell, dp_catalog_list_names())
+	{
+		const dp_name_row *other = lfirst(cell);
+		const char *qualified;
+
+		qualified = quote_qualified_identifier(NameStr(other->schema),
+											   NameStr(other->name));
+		if (!other->follow || other->relid != name->relid)
+			continue;
+		unfollow(other);
+		ereport(NOTICE,
+				(errmsg("name %s is no longer followed either", qualified),
+				 errdetail("It is another name of the same relation, which "
+						   "was renamed.")));
+	}
+}
+
 PG_FUNCTION_INFO_V1(dp_unfollow);
 
 /*
@@ -343,8 +380,6 @@ Datum
 dp_unfollow(PG_FUNCTION_ARGS)
 {
 	const dp_name_row *name;
-	dp_relation_row row;
-	const bool	follow = false;
 	char	   *asked;
 
 	dp_bridge_require_argument(fcinfo, 0, "relation of dp_unfollow",
@@ -367,10 +402,8 @@ dp_unfollow(PG_FUNCTION_ARGS)
 						   "with its name."),
 				 errhint("Act as role %s.",
 						 quote_identifier(NameStr(name->owner_name)))));
-	if (dp_catalog_find_relation(name->relid, &row) &&
-		dp_catalog_name_holder(name) == name->relid)
-		dp_catalog_write_name(name->relid, &follow);
-	else
-		dp_catalog_delete_name(name);
+	unfollow(name);
+	if (OidIsValid(name->relid))
+		unfollow_others(name);
 	PG_RETURN_VOID();
 }

@@ -22,6 +22,7 @@
 /* Of this transaction; lists in its memory context. */
 static List *opened = NIL;		/* OIDs: something was granted on these */
 static List *protected = NIL;	/* OIDs: followed, and protected or grown */
+static List *arrived = NIL;		/* OIDs: of these, what came to a name */
 static bool opened_all = false; /* something was granted on whole schemas */
 static bool opened_view = false;	/* a view was made or changed */
 
@@ -62,6 +63,14 @@ dp_protect_note_closed(Oid relid)
 	note(&protected, relid);
 }
 
+/* dp_protect_note_arrived: a table came to a followed name. */
+void
+dp_protect_note_arrived(Oid relid)
+{
+	note(&protected, relid);
+	note(&arrived, relid);
+}
+
 /* Those among the exposures that this transaction may have made. */
 static List *
 list_own(List *exposures, Oid root)
@@ -78,6 +87,23 @@ list_own(List *exposures, Oid root)
 	return own;
 }
 
+/* The relations that are followed and there. */
+static List *
+list_followed(void)
+{
+	List	   *followed = NIL;
+	ListCell   *cell;
+
+	foreach(cell, dp_catalog_list_names())
+	{
+		const dp_name_row *name = lfirst(cell);
+
+		if (name->follow && OidIsValid(dp_catalog_owner(name->relid)))
+			followed = list_append_unique_oid(followed, name->relid);
+	}
+	return followed;
+}
+
 /*
  * What others have opened is closed, where REVOKE does; what is open because
  * of this transaction, or is no privilege, is an error.
@@ -85,11 +111,7 @@ list_own(List *exposures, Oid root)
 static void
 look_at(Oid root)
 {
-	bool		closed = list_member_oid(protected, root);
-
-	if (!dp_catalog_is_followed(root) || !OidIsValid(dp_protect_root(root)))
-		return;
-	if (closed)
+	if (list_member_oid(protected, root))
 		dp_protect_warn_of(root, dp_protect_close_part(root, root));
 	dp_protect_warn_of(root,
 					   list_own(dp_protect_list_exposures(root, NoLock),
@@ -108,8 +130,15 @@ dp_protect_end_open(void)
 		return;
 	PushActiveSnapshot(GetTransactionSnapshot());
 	dp_catalog_lock_opening(opens, protected != NIL);
-	foreach(cell, opens ? dp_catalog_list_relations() : protected)
-		look_at(lfirst_oid(cell));
+	foreach(cell, list_followed())
+	{
+		Oid			relid = lfirst_oid(cell);
+
+		if (opens || list_member_oid(protected, relid))
+			look_at(relid);
+		if (list_member_oid(arrived, relid))
+			dp_protect_tell_lacks(relid);
+	}
 	PopActiveSnapshot();
 }
 
@@ -117,6 +146,6 @@ dp_protect_end_open(void)
 void
 dp_protect_forget_open(void)
 {
-	opened = protected = NIL;
+	opened = protected = arrived = NIL;
 	opened_all = opened_view = false;
 }

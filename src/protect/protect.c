@@ -114,9 +114,7 @@ check_follow(Oid relid, bool follow)
 			 errdetail("A table that is built anew may move people between "
 					   "the parts, which are charged as statements about "
 					   "different people."),
-			 errhint("Call dp_declare('%s', attribute, "
-					 "immutable => false) first.",
-					 dp_protect_qualified_name(relid))));
+			 errhint("First: %s", dp_protect_mutable_text(relid))));
 }
 
 /* Note the name, and whether the next table of it is protected. */

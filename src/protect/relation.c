@@ -91,6 +91,27 @@ dp_protect_attribute_partitions(Oid relid)
 }
 
 /*
+ * dp_protect_mutable_text
+ *	  The commands after which the relation has no immutable columns.
+ */
+char *
+dp_protect_mutable_text(Oid relid)
+{
+	Bitmapset  *columns = dp_protect_attribute_partitions(relid);
+	const char *name = quote_literal_cstr(dp_protect_qualified_name(relid));
+	StringInfoData text;
+	int			attnum = -1;
+
+	initStringInfo(&text);
+	while ((attnum = bms_next_member(columns, attnum)) >= 0)
+		appendStringInfo(&text, "%sSELECT dp_declare(%s, %s, "
+						 "immutable => false);", text.len > 0 ? " " : "", name,
+						 quote_literal_cstr(get_attname(relid, attnum,
+														false)));
+	return text.data;
+}
+
+/*
  * dp_protect_list_parents
  *	  OIDs of the direct parents of a table, by partitioning or inheritance.
  */

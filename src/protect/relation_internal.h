@@ -46,6 +46,7 @@ extern bool dp_protect_is_distributed(Oid relid);
 extern List *dp_protect_list_parents(Oid relid);
 extern char *dp_protect_declared_unit(Oid relid);
 extern bool dp_protect_left_dataset(Oid relid);
+extern char *dp_protect_mutable_text(Oid relid);
 
 /* unit_path.c */
 #define DP_PROTECT_STEPS 8		/* most of one path to a unit */
@@ -110,7 +111,7 @@ extern void dp_protect_add_references(dp_exposure_search *search);
 extern List *dp_protect_enter(Oid relid, bool revoke);
 extern void dp_protect_place(Oid relid, const List *tree, const char *dataset,
 							 const char *unit, dp_relation_row *row);
-extern bool dp_protect_revoke(const List *exposures);
+extern bool dp_protect_revoke(Oid relid, const List *exposures);
 
 /* follow.c */
 extern void dp_protect_arrive(const dp_name_row *name, Oid relid);
@@ -118,6 +119,7 @@ extern bool dp_protect_may_arrive(const dp_name_row *name, Oid relid,
 								  bool raise);
 extern List *dp_protect_close_part(Oid part, Oid root);
 extern void dp_protect_keep_part(Oid part, Oid root);
+extern void dp_protect_tell_lacks(Oid relid);
 
 /* follow_names.c */
 extern void dp_protect_follow_note(void);
@@ -130,12 +132,17 @@ extern void dp_protect_note_open(Oid relid);
 extern void dp_protect_note_open_all(void);
 extern void dp_protect_note_view(void);
 extern void dp_protect_note_closed(Oid relid);
+extern void dp_protect_note_arrived(Oid relid);
 extern void dp_protect_end_open(void);
 extern void dp_protect_forget_open(void);
 
 /* relation_watch.c */
 extern List *dp_protect_exposures_of_views(List *exposures, Oid root);
 extern void dp_protect_warn_of(Oid root, List *exposures);
+
+/* policies.c */
+extern void dp_protect_tell_policies(Oid relid);
+extern void dp_protect_warn_of_policies(Oid relid);
 
 /* publish.c */
 extern void dp_protect_run_command(const char *command);

@@ -4,6 +4,7 @@
 \set other regress_follow_other
 \set ana regress_follow_ana
 SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS dp_pg;
 CREATE ROLE :owner;
 CREATE ROLE :other;
 CREATE ROLE :ana;
@@ -166,6 +167,49 @@ DROP TABLE person_old CASCADE;
 SELECT dp_count(*) IS NOT NULL AS answered FROM visit;
 COMMIT;
 
+-- without the key that the unit of another is behind, and row security without its policies
+\set VERBOSITY default
+BEGIN;
+ALTER TABLE person RENAME TO person_old;
+CREATE TABLE person AS TABLE person_old;
+DROP TABLE person_old CASCADE;
+COMMIT;
+ALTER TABLE person ADD PRIMARY KEY (id);
+CREATE POLICY mine ON person FOR SELECT USING (age > 3);
+ALTER TABLE person ENABLE ROW LEVEL SECURITY;
+BEGIN;
+ALTER TABLE person RENAME TO person_old;
+CREATE TABLE person (LIKE person_old INCLUDING ALL);
+ALTER TABLE person ENABLE ROW LEVEL SECURITY;
+CREATE POLICY mine ON person FOR INSERT WITH CHECK (true);
+DROP TABLE person_old CASCADE;
+COMMIT;
+BEGIN;
+ALTER TABLE person RENAME TO person_old;
+CREATE TABLE person (LIKE person_old INCLUDING ALL);
+SET LOCAL client_min_messages = error;
+ALTER TABLE person ENABLE ROW LEVEL SECURITY;
+CREATE POLICY mine ON person USING (true);
+RESET client_min_messages;
+SET client_min_messages = notice;
+DROP TABLE person_old CASCADE;
+COMMIT;
+SET client_min_messages = error;
+DROP POLICY mine ON person;
+ALTER TABLE person DISABLE ROW LEVEL SECURITY;
+SET client_min_messages = notice;
+-- privileges that are taken away are told, the first three
+CREATE TABLE spare (LIKE person INCLUDING ALL);
+GRANT SELECT, INSERT ON spare TO :ana;
+GRANT UPDATE (age) ON spare TO :other;
+GRANT SELECT (id, age) ON spare TO PUBLIC;
+BEGIN;
+ALTER TABLE person RENAME TO person_old;
+ALTER TABLE spare RENAME TO person;
+DROP TABLE person_old CASCADE;
+COMMIT;
+\set VERBOSITY terse
+
 -- schemas
 CREATE SCHEMA follow_new;
 CREATE TABLE follow_new.visit AS TABLE visit;
@@ -185,11 +229,14 @@ SELECT relid FROM dp_pg.relation WHERE dataset = 'regress_follow' ORDER BY relid
 DROP SCHEMA follow_old, follow_next CASCADE;
 
 -- immutable columns
+\set VERBOSITY default
 SELECT dp_declare('person', 'Wa"rd', immutable => true);
 CREATE TABLE fixed (id int, kind bool);
 SELECT dp_protect('fixed', unit => 'id', dataset => 'regress_follow');
 SELECT dp_declare('fixed', 'kind', immutable => true);
 SELECT dp_protect('fixed', unit => 'id', follow => true);
+SELECT dp_declare('follow.fixed', 'kind', immutable => false);
+\set VERBOSITY terse
 
 -- parts
 ALTER DEFAULT PRIVILEGES IN SCHEMA follow GRANT SELECT ON TABLES TO :ana;
@@ -357,6 +404,37 @@ DROP TABLE copied CASCADE;
 SELECT dp_unprotect('stays');
 SELECT dp_unfollow('moved');
 DROP TABLE stays;
+
+-- both names of one that was renamed end with either
+CREATE TABLE moved AS SELECT 1 AS id;
+SELECT dp_protect('moved', unit => 'id', dataset => 'regress_follow', revoke => true, follow => true);
+ALTER TABLE moved RENAME TO stays;
+SELECT dp_unfollow('stays');
+SELECT name, relid, follow FROM state WHERE name IN ('moved', 'stays');
+-- DROP warns of no name that another table has
+CREATE TABLE moved AS SELECT 1 AS id;
+ALTER TABLE moved RENAME TO moved_away;
+CREATE TABLE moved AS SELECT 1 AS id;
+ALTER TABLE stays RENAME TO left_behind;
+CREATE TABLE stays AS SELECT 1 AS id;
+DROP TABLE left_behind;
+DROP TABLE moved, moved_away, stays;
+
+-- of names that are not followed the last hundred are kept
+SET client_min_messages = error;
+SELECT count(*) AS names FROM dp_pg.relation_name WHERE relid = 0 AND NOT follow AND owner_name = :'owner';
+DO $$ BEGIN
+FOR i IN 1 .. 105 LOOP
+	EXECUTE format('CREATE TABLE short_%s (id int)', i);
+	PERFORM dp_protect(format('short_%s', i)::regclass, dataset => 'regress_follow', revoke => true);
+	EXECUTE format('DROP TABLE short_%s', i);
+END LOOP;
+END $$;
+SELECT count(*) AS names FROM dp_pg.relation_name WHERE relid = 0 AND NOT follow AND owner_name = :'owner';
+RESET ROLE;
+DELETE FROM dp_pg.relation_name WHERE name ~ '^short';
+SET ROLE :owner;
+SET client_min_messages = notice;
 
 -- what is not followed: warned of once, and audited
 DROP TABLE log_1;
