@@ -142,6 +142,11 @@ SET search_path = pg_catalog, pg_temp AS $$
 		'it drops an object of the table: its owner decides'
 	FROM dp_pg.audit_part AS p JOIN pg_policy AS l ON l.polrelid = p.relid
 	UNION ALL
+	SELECT 'high', format('detaching it from %s has begun and not ended: GRANT does not warn of it', i.inhparent::regclass),
+		i.inhrelid::regclass::text, format('ALTER TABLE %s DETACH PARTITION %s FINALIZE;', i.inhparent::regclass, i.inhrelid::regclass),
+		'it changes an object: its owner decides'
+	FROM dp_pg.audit_part AS p JOIN pg_inherits AS i ON i.inhparent = p.relid AND i.inhdetachpending
+	UNION ALL
 	SELECT 'medium', format('publication %I replicates protected rows', b.pubname),
 		p.relid::regclass::text,
 		CASE WHEN b.puballtables OR s.pnpubid IS NOT NULL

@@ -4,9 +4,10 @@
  *
  * The owner stays free to do what he wants with his tables; but a GRANT, an
  * inherited child with grants of its own, a parent that others may read, a
- * view with privileges of its own, a policy, rule or trigger on a protected
- * relation, or another owner, is usually a mistake, so the command warns after
- * it has succeeded.  dp_audit finds the same again at any time.
+ * view with privileges of its own, a rule or trigger on a protected relation,
+ * or another owner, is usually a mistake, so the command warns after it has
+ * succeeded; and so does a change of row security (policies.c).
+ * dp_audit finds the same again at any time.
  *
  * The hook looks at the node tag first: other commands pay nothing more.
  */
@@ -202,6 +203,35 @@ warn_of_object(const RangeVar *table, const char *what)
 						 "if anything, and the command that removes it.")));
 }
 
+static void
+warn_of_policies(RangeVar *table)
+{
+	dp_protect_warn_of_policies(RangeVarGetRelid(table, NoLock, true));
+}
+
+/* DROP POLICY: the table's name comes before the policy's. */
+static void
+warn_of_dropped(const DropStmt *stmt)
+{
+	ListCell   *cell;
+
+	foreach(cell, stmt->objects)
+	{
+		List	   *names = list_copy(lfirst_node(List, cell));
+
+		names = list_delete_last(names);
+		warn_of_policies(makeRangeVarFromNameList(names));
+	}
+}
+
+static bool
+is_of_row_security(AlterTableType subtype)
+{
+	return subtype == AT_EnableRowSecurity ||
+		subtype == AT_DisableRowSecurity ||
+		subtype == AT_ForceRowSecurity || subtype == AT_NoForceRowSecurity;
+}
+
 /* The trigger of an immutable column, as a restore makes it. */
 static bool
 is_own_trigger(const CreateTrigStmt *stmt)
@@ -330,6 +360,7 @@ keep_part(const RangeVar *part, const RangeVar *parent)
 static void
 warn_of_alter(const AlterTableStmt *stmt)
 {
+	bool		secured = false;
 	ListCell   *cell;
 
 	warn_of_view(stmt->relation);
@@ -357,7 +388,11 @@ warn_of_alter(const AlterTableStmt *stmt)
 			warn_of_tree(stmt->relation);
 		else if (cmd->subtype == AT_ChangeOwner)
 			warn_of_owner(RangeVarGetRelid(stmt->relation, NoLock, true));
+		else if (is_of_row_security(cmd->subtype))
+			secured = true;
 	}
+	if (secured)
+		warn_of_policies(stmt->relation);
 }
 
 /* Owners of the relations, in their order. */
@@ -420,7 +455,13 @@ warn_after(Node *parsetree, const dp_owners *before)
 			warn_of_view(made_copy(parsetree)->into->rel);
 			break;
 		case T_CreatePolicyStmt:
-			warn_of_object(((CreatePolicyStmt *) parsetree)->table, "policy");
+			warn_of_policies(((CreatePolicyStmt *) parsetree)->table);
+			break;
+		case T_AlterPolicyStmt:
+			warn_of_policies(((AlterPolicyStmt *) parsetree)->table);
+			break;
+		case T_DropStmt:
+			warn_of_dropped((DropStmt *) parsetree);
 			break;
 		case T_RuleStmt:
 			warn_of_object(((RuleStmt *) parsetree)->relation, "rule");
@@ -456,10 +497,13 @@ is_watched(Node *parsetree)
 		case T_CreateTableAsStmt:
 		case T_ExplainStmt:
 			return made_copy(parsetree) != NULL;
+		case T_DropStmt:
+			return ((DropStmt *) parsetree)->removeType == OBJECT_POLICY;
 		case T_ViewStmt:
 		case T_GrantStmt:
 		case T_AlterTableStmt:
 		case T_CreatePolicyStmt:
+		case T_AlterPolicyStmt:
 		case T_RuleStmt:
 		case T_CreateTrigStmt:
 		case T_ReassignOwnedStmt:

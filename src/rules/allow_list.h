@@ -64,6 +64,7 @@ extern dp_refusal *dp_rules_check_collation(Oid collation, int location);
 /* ---- policy.c ---- */
 typedef dp_refusal *(*dp_rules_checker) (Node *expression);
 
+extern const char *dp_rules_policies_text(Query *query);
 extern dp_refusal *dp_rules_in_policy(dp_refusal *refusal,
 									  dp_rules_checker check, Query *level,
 									  RangeTblEntry *entry);

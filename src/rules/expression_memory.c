@@ -574,9 +574,10 @@ dp_rules_limit_memory(Query *query, Size *bytes)
 				 errmsg("private query may need too much memory for one row"),
 				 errdetail("Together its expressions could take more than %zu "
 						   "MB; a column without a declared length counts as "
-						   "%d kB each time it is used.",
+						   "%d kB each time it is used.%s",
 						   DP_EXPRESSION_MEMORY / (1024 * 1024),
-						   DP_TOTAL_TEXT_LIMIT / 1024),
+						   DP_TOTAL_TEXT_LIMIT / 1024,
+						   dp_rules_policies_text(query)),
 				 errhint("Use fewer functions of long columns, or ask the "
 						 "data owner to give them a length: varchar(n).")));
 	*bytes = KEPT_FACTOR * walk.kept +

@@ -27,6 +27,7 @@
 #include "catalog/pg_authid.h"
 #include "catalog/pg_policy.h"
 #include "catalog/pg_proc.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
@@ -370,6 +371,64 @@ find_policy(RangeTblEntry *entry, Oid role, const dp_refusal *refusal,
 	}
 	table_close(relation, NoLock);
 	return found != NULL || n != 1 ? found : only;
+}
+
+/* The policies for SELECT by the role: '"name" of relation "name"', ... */
+static void
+add_policies(StringInfo text, const RangeTblEntry *entry, Oid role)
+{
+	Relation	relation = table_open(entry->relid, NoLock);
+	ListCell   *lc;
+
+	foreach(lc, relation->rd_rsdesc == NULL ? NIL :
+			relation->rd_rsdesc->policies)
+	{
+		const RowSecurityPolicy *policy = lfirst(lc);
+
+		if (policy->qual != NULL && is_for(policy, role))
+			appendStringInfo(text, "%s\"%s\" of relation \"%s\"",
+							 text->len > 0 ? ", " : "", policy->policy_name,
+							 get_rel_name(entry->relid));
+	}
+	table_close(relation, NoLock);
+}
+
+static bool
+names_walker(Node *node, void *context)
+{
+	ListCell   *lc;
+
+	if (node == NULL)
+		return false;
+	if (!IsA(node, Query))
+		return expression_tree_walker(node, names_walker, context);
+	foreach(lc, ((Query *) node)->rtable)
+	{
+		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
+		Oid			role;
+
+		if (entry->rtekind != RTE_RELATION || entry->securityQuals == NIL)
+			continue;
+		role = dp_compat_reads_as((Query *) node, entry);
+		add_policies(context, entry, OidIsValid(role) ? role : GetUserId());
+	}
+	return query_tree_walker((Query *) node, names_walker, context, 0);
+}
+
+/*
+ * dp_rules_policies_text
+ *	  A sentence that names the policies whose conditions a query has; or "".
+ */
+const char *
+dp_rules_policies_text(Query *query)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	(void) names_walker((Node *) query, &text);
+	return text.len == 0 ? "" :
+		psprintf("  Among them are conditions of row security: %s.",
+				 text.data);
 }
 
 /*

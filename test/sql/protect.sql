@@ -235,7 +235,12 @@ CREATE TRIGGER a_trigger BEFORE INSERT ON person
 FOR EACH ROW EXECUTE FUNCTION a_trigger();
 CREATE TRIGGER a_trigger BEFORE INSERT ON survey
 FOR EACH ROW EXECUTE FUNCTION a_trigger();			-- not protected: silent
+\set VERBOSITY default
+ALTER POLICY a_policy ON person USING (false);
+ALTER TABLE person ENABLE ROW LEVEL SECURITY;
 DROP POLICY a_policy ON person;
+ALTER TABLE person NO FORCE ROW LEVEL SECURITY, DISABLE ROW LEVEL SECURITY;
+\set VERBOSITY sqlstate
 DROP RULE a_rule ON person;
 DROP FUNCTION a_trigger() CASCADE;
 

@@ -130,7 +130,7 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
 	NULL;
 END $$;
-CREATE FUNCTION set_rule(condition text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
+CREATE FUNCTION set_rule(condition text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET client_min_messages = error AS $$
 BEGIN
 	EXECUTE format('ALTER POLICY choose ON place USING (%s)', condition);
 END $$;
@@ -181,6 +181,17 @@ SELECT dp_count(*) FROM place;
 SELECT dp_count(*) FROM (SELECT id FROM place WHERE id > 3) p;
 SELECT dp_argmax('place', ARRAY['id = 1', 'id > 1']);
 SET ROLE :second;
+SELECT dp_count(*) FROM place;
+-- and for the memory that its condition could take
+RESET ROLE;
+ALTER POLICY at_last ON place USING (upper(asker || asker || asker || asker) <> lower(asker || asker || asker) || upper(asker || asker || asker || asker));
+SET ROLE :first;
+SELECT dp_count(*) FROM place;
+-- a division by a setting that is 0 is NULL
+RESET ROLE;
+ALTER POLICY at_last ON place USING (1 / current_setting('app.zero')::int = 1);
+SET ROLE :first;
+SET app.zero = 0;
 SELECT dp_count(*) FROM place;
 RESET ROLE;
 DROP POLICY at_last ON place;

@@ -102,6 +102,21 @@ is(sqlstate($node, 'ana', "SELECT * FROM shop.log_$_"), '42501', "part $_ is clo
 is(value($node, q{SELECT unit, dataset FROM dp_pg.relation WHERE relid = 'shop.log_2'::regclass}),
 	'customer|shop', 'a detached part is a relation by itself');
 
+# ---- a part whose detaching was begun ----
+
+errors($node, 'owner', "CREATE TABLE shop.log_3 PARTITION OF shop.log FOR VALUES FROM ('2026-03-01') TO ('2026-04-01')");
+my $reads = session($node, 'owner');
+answer($reads, 'BEGIN; SELECT count(*) FROM shop.log;');
+is(sqlstate($node, 'owner', "SET lock_timeout = '1s'; ALTER TABLE shop.log DETACH PARTITION shop.log_3 CONCURRENTLY"), '55P03', 'it waits for readers');
+answer($reads, 'COMMIT;');
+my $finds = q{SELECT remedy FROM dp_audit() WHERE object = 'shop.log_3' AND severity = 'high'};
+my $remedy = value($node, $finds);
+is($remedy, 'ALTER TABLE shop.log DETACH PARTITION shop.log_3 FINALIZE;', 'dp_audit finds it');
+unlike(errors($node, 'owner', $remedy), qr/ERROR/, 'its remedy');
+is(value($node, $finds), '', 'ends it');
+is(value($node, q{SELECT unit FROM dp_pg.relation WHERE relid = 'shop.log_3'::regclass}), 'customer', 'and the part stays protected');
+hang_up($reads);
+
 # ---- a log ----
 
 my $mark = log_mark($node);
