@@ -379,12 +379,6 @@ dp_protect_tell_lacks(Oid relid)
 
 /* ---- parts ---- */
 
-static bool
-can_read(Oid view, Oid root)
-{
-	return dp_protect_can_read(dp_catalog_owner(view), dp_catalog_owner(root));
-}
-
 /*
  * Exposures that lead through the part, its own parts, or views of them; not
  * what an analyst was answered.
@@ -403,7 +397,7 @@ list_exposures_of(Oid part, Oid root)
 
 		if (list_member_oid(parts, relid) ||
 			(list_length(list_difference_oid(read, parts)) <
-			 list_length(read) && can_read(relid, root)))
+			 list_length(read) && dp_protect_can_show(relid, root)))
 			found = lappend(found, lfirst(cell));
 	}
 	return found;

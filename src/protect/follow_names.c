@@ -217,6 +217,62 @@ look_last(void)
 	PopActiveSnapshot();
 }
 
+/* The relations that are followed and there. */
+static List *
+list_followed(void)
+{
+	List	   *followed = NIL;
+	ListCell   *cell;
+
+	foreach(cell, dp_catalog_list_names())
+	{
+		const dp_name_row *name = lfirst(cell);
+
+		if (name->follow && OidIsValid(dp_catalog_owner(name->relid)))
+			followed = list_append_unique_oid(followed, name->relid);
+	}
+	return followed;
+}
+
+/*
+ * What others have opened is closed, where REVOKE does; what is open because
+ * of this transaction, or is no privilege, is an error.
+ */
+static void
+look_at_open(Oid root)
+{
+	List	   *exposures;
+
+	if (list_member_oid(dp_protect_closed(), root))
+		dp_protect_warn_of(root, dp_protect_close_part(root, root));
+	exposures = dp_protect_list_exposures(root, NoLock);
+	dp_protect_warn_of(root, dp_protect_list_opened(exposures, root));
+}
+
+/* See follow_open.c. */
+static void
+look_at_opened(void)
+{
+	bool		opens = dp_protect_opens();
+	bool		closes = dp_protect_closed() != NIL;
+	ListCell   *cell;
+
+	if ((!opens && !closes) || !OidIsValid(dp_bridge_extension_oid()))
+		return;
+	PushActiveSnapshot(GetTransactionSnapshot());
+	dp_catalog_lock_opening(opens, closes);
+	foreach(cell, list_followed())
+	{
+		Oid			relid = lfirst_oid(cell);
+
+		if (opens || list_member_oid(dp_protect_closed(), relid))
+			look_at_open(relid);
+		if (list_member_oid(dp_protect_arrived(), relid))
+			dp_protect_tell_lacks(relid);
+	}
+	PopActiveSnapshot();
+}
+
 static void
 end_transaction(XactEvent event, void *arg)
 {
@@ -225,7 +281,7 @@ end_transaction(XactEvent event, void *arg)
 		case XACT_EVENT_PRE_COMMIT:
 		case XACT_EVENT_PRE_PREPARE:
 			look_last();
-			dp_protect_end_open();
+			look_at_opened();
 			break;
 		case XACT_EVENT_COMMIT:
 		case XACT_EVENT_ABORT:

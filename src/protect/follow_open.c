@@ -7,7 +7,8 @@
  * protects a followed relation takes privileges on it away; but neither sees
  * what the other has not committed.  So both look again before their
  * transactions end, holding a lock on which the other kind waits: whichever
- * ends last sees both.  Nothing else is waited for while it is held.
+ * ends last sees both.  Nothing else is waited for while it is held.  What was
+ * opened and protected is noted here, and looked at by follow_names.c.
  */
 #include "postgres.h"
 
@@ -15,7 +16,6 @@
 #include "catalog/pg_class.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/snapmgr.h"
 
 #include "relation_internal.h"
 
@@ -71,9 +71,72 @@ dp_protect_note_arrived(Oid relid)
 	note(&arrived, relid);
 }
 
-/* Those among the exposures that this transaction may have made. */
-static List *
-list_own(List *exposures, Oid root)
+/* ---- what is open ---- */
+
+/* dp_protect_can_show: may a view read the relation as its owner? */
+bool
+dp_protect_can_show(Oid view, Oid root)
+{
+	return dp_protect_can_read(dp_catalog_owner(view), dp_catalog_owner(root));
+}
+
+/*
+ * dp_protect_exposures_of_views
+ *	  Those that lead through such views, and not what an analyst was answered.
+ */
+List *
+dp_protect_exposures_of_views(List *exposures, Oid root)
+{
+	List	   *found = NIL;
+	ListCell   *cell;
+
+	foreach(cell, exposures)
+	{
+		Oid			relid = ((dp_exposure *) lfirst(cell))->relid;
+		char		kind = get_rel_relkind(relid);
+
+		if ((kind == RELKIND_VIEW || kind == RELKIND_MATVIEW) &&
+			dp_protect_can_show(relid, root))
+			found = lappend(found, lfirst(cell));
+	}
+	return found;
+}
+
+/*
+ * dp_protect_warn_of
+ *	  Warn of exposures of a protected relation: 55000 where it is followed.
+ */
+void
+dp_protect_warn_of(Oid root, List *exposures)
+{
+	char	   *hint;
+	char	   *detail;
+
+	if (exposures == NIL)
+		return;
+	detail = dp_protect_exposure_explain(exposures, &hint);
+	if (dp_catalog_is_followed(root))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("other roles could learn rows of protected relation "
+						"\"%s\", which is followed", get_rel_name(root)),
+				 errdetail("%s", detail),
+				 errhint("Analysts need no privilege on it; leave the command "
+						 "out.")));
+	ereport(WARNING,
+			(errcode(ERRCODE_WARNING),
+			 errmsg("other roles can learn rows of protected relation \"%s\" "
+					"without differential privacy", get_rel_name(root)),
+			 errdetail("%s", detail),
+			 errhint("To close it:%s", hint)));
+}
+
+/*
+ * dp_protect_list_opened
+ *	  Those among the exposures that this transaction may have made.
+ */
+List *
+dp_protect_list_opened(List *exposures, Oid root)
 {
 	List	   *own = opened_view ?
 		dp_protect_exposures_of_views(exposures, root) : NIL;
@@ -87,59 +150,27 @@ list_own(List *exposures, Oid root)
 	return own;
 }
 
-/* The relations that are followed and there. */
-static List *
-list_followed(void)
+/* ---- the end ---- */
+
+/* dp_protect_opens: has the transaction opened anything? */
+bool
+dp_protect_opens(void)
 {
-	List	   *followed = NIL;
-	ListCell   *cell;
-
-	foreach(cell, dp_catalog_list_names())
-	{
-		const dp_name_row *name = lfirst(cell);
-
-		if (name->follow && OidIsValid(dp_catalog_owner(name->relid)))
-			followed = list_append_unique_oid(followed, name->relid);
-	}
-	return followed;
+	return opened != NIL || opened_all || opened_view;
 }
 
-/*
- * What others have opened is closed, where REVOKE does; what is open because
- * of this transaction, or is no privilege, is an error.
- */
-static void
-look_at(Oid root)
+/* dp_protect_closed: the relations that it protected, or gave parts. */
+const List *
+dp_protect_closed(void)
 {
-	if (list_member_oid(protected, root))
-		dp_protect_warn_of(root, dp_protect_close_part(root, root));
-	dp_protect_warn_of(root,
-					   list_own(dp_protect_list_exposures(root, NoLock),
-								root));
+	return protected;
 }
 
-/* dp_protect_end_open: before the transaction ends. */
-void
-dp_protect_end_open(void)
+/* dp_protect_arrived: those of them that came to a followed name. */
+const List *
+dp_protect_arrived(void)
 {
-	bool		opens = opened != NIL || opened_all || opened_view;
-	ListCell   *cell;
-
-	if ((!opens && protected == NIL) ||
-		!OidIsValid(dp_bridge_extension_oid()))
-		return;
-	PushActiveSnapshot(GetTransactionSnapshot());
-	dp_catalog_lock_opening(opens, protected != NIL);
-	foreach(cell, list_followed())
-	{
-		Oid			relid = lfirst_oid(cell);
-
-		if (opens || list_member_oid(protected, relid))
-			look_at(relid);
-		if (list_member_oid(arrived, relid))
-			dp_protect_tell_lacks(relid);
-	}
-	PopActiveSnapshot();
+	return arrived;
 }
 
 /* dp_protect_forget_open: the transaction has ended. */

@@ -47,64 +47,6 @@ exposures_through(List *exposures, Oid relid)
 	return found;
 }
 
-/* May a view read the relation with its owner's rights? */
-static bool
-can_show(Oid view, Oid root)
-{
-	return dp_protect_can_read(dp_catalog_owner(view), dp_catalog_owner(root));
-}
-
-/*
- * dp_protect_exposures_of_views
- *	  Those that lead through such views, and not what an analyst was answered.
- */
-List *
-dp_protect_exposures_of_views(List *exposures, Oid root)
-{
-	List	   *found = NIL;
-	ListCell   *cell;
-
-	foreach(cell, exposures)
-	{
-		Oid			relid = ((dp_exposure *) lfirst(cell))->relid;
-		char		kind = get_rel_relkind(relid);
-
-		if ((kind == RELKIND_VIEW || kind == RELKIND_MATVIEW) &&
-			can_show(relid, root))
-			found = lappend(found, lfirst(cell));
-	}
-	return found;
-}
-
-/*
- * dp_protect_warn_of
- *	  Warn of exposures of a protected relation: 55000 where it is followed.
- */
-void
-dp_protect_warn_of(Oid root, List *exposures)
-{
-	char	   *hint;
-	char	   *detail;
-
-	if (exposures == NIL)
-		return;
-	detail = dp_protect_exposure_explain(exposures, &hint);
-	if (dp_catalog_is_followed(root))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("other roles could learn rows of protected relation "
-						"\"%s\", which is followed", get_rel_name(root)),
-				 errdetail("%s", detail),
-				 errhint("Analysts need no privilege on it; leave the command "
-						 "out.")));
-	ereport(WARNING,
-			(errcode(ERRCODE_WARNING),
-			 errmsg("other roles can learn rows of protected relation \"%s\" "
-					"without differential privacy", get_rel_name(root)),
-			 errdetail("%s", detail),
-			 errhint("To close it:%s", hint)));
-}
-
 /*
  * Warn when a relation opens a protected one: it may be a part of it, a view
  * of it, or a table at the other end of a foreign key.
@@ -144,7 +86,7 @@ warn_of_view(const RangeVar *view)
 
 		dp_protect_note_view();
 		if (!OidIsValid(root) || list_member_oid(told, root) ||
-			!can_show(relid, root))
+			!dp_protect_can_show(relid, root))
 			continue;
 		told = lappend_oid(told, root);
 		all = dp_protect_list_exposures(root, NoLock);
