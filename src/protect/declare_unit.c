@@ -273,16 +273,17 @@ guess_path(Oid relid, const List *named, Oid through,
 {
 	List	   *key = dp_protect_primary_key(through);
 	char	  **chosen = palloc0(sizeof(char *) * (list_length(key) + 1));
+	List	   *tried = list_copy(named);
 	List	   *names = NIL;
 	ListCell   *lc;
 	int			i;
 
-	foreach(lc, list_concat_copy(named, key))
+	foreach(lc, key)
+		tried = lappend(tried, get_attname(through, lfirst_int(lc), false));
+	foreach(lc, tried)
 	{
 		bool		is_named = foreach_current_index(lc) < list_length(named);
-		char	   *name = is_named ? lfirst(lc) :
-			get_attname(through, list_nth_int(key, foreach_current_index(lc) -
-											  list_length(named)), false);
+		char	   *name = lfirst(lc);
 		AttrNumber	attnum = get_attnum(relid, name);
 		int			best = -1;
 
