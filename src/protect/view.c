@@ -19,6 +19,7 @@ typedef struct view_search
 {
 	Oid			view;			/* whose query is being searched */
 	bool		invoker;
+	List	   *views;			/* OIDs of those searched */
 	List	   *read;			/* OIDs */
 } view_search;
 
@@ -108,6 +109,10 @@ search_view(Oid view, view_search *search)
 
 	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
+	/* CREATE OR REPLACE VIEW can have views read each other */
+	if (list_member_oid(search->views, view))
+		return;
+	search->views = lappend_oid(search->views, view);
 	if (search->invoker && !dp_protect_is_security_invoker(view))
 		return;
 	search->view = view;
@@ -123,7 +128,7 @@ search_view(Oid view, view_search *search)
 List *
 dp_protect_view_reads(Oid view, bool invoker)
 {
-	view_search search = {InvalidOid, invoker, NIL};
+	view_search search = {InvalidOid, invoker, NIL, NIL};
 
 	search_view(view, &search);
 	return search.read;

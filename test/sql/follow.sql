@@ -441,6 +441,10 @@ DROP TABLE log_1;
 CREATE TABLE log_1 (id int);
 CREATE TABLE beside (id int);
 CREATE VIEW v AS SELECT 1;
+-- views may read each other
+CREATE VIEW ring AS SELECT 1 AS id;
+CREATE VIEW ring_2 AS TABLE ring;
+CREATE OR REPLACE VIEW ring AS TABLE ring_2;
 SELECT severity, finding, object, remedy FROM dp_audit() WHERE object ~ '^follow' AND severity = 'high';
 SELECT dp_unfollow('log_1');
 SELECT dp_unfollow('log_1');
