@@ -129,7 +129,9 @@ dp_reading_make_axis(Oid relid, const char *column, int32 bins, int64 most)
 	dp_refusal *refusal;
 	dp_key		key;
 
-	/* says whether a column can be NULL even when it makes no key */
+	/* a refused one may say whether it can be NULL, too */
+	MemSet(&key, 0, sizeof(key));
+	key.nullable = true;
 	refusal = dp_block_classify_key(base, base, base_relid, &key);
 	key.nullable = key.nullable || nullable;
 	if (bins != 0)
