@@ -22,6 +22,7 @@
 #   make coverage   which test program reaches which line, by day and by night (hours)
 #   make flakes     can a test turn red by chance? on a build whose draws are seen
 #                   (an hour)
+#   make files      what each file of src promises (ROOM=run: of one folder)
 #   make soak       load for ten minutes: throughput, latency, memory
 #   make bench      private queries against plain ones (QUICK=1: a few rows; ROWS=n)
 #   make errors     measure errors on real data: doc/errors.md, by hand
@@ -148,5 +149,10 @@ synthesis: deps
 		{ rm -f synthesis.md; exit 1; }
 	mv synthesis.md doc/synthesis.md
 
-.PHONY: deps build-deps test check night matrix demo cassert holes coverage flakes soak bench errors \
+files:
+	@awk 'FNR == 1 {n = 0} n == 0 && FNR > 2 && /^ \*($$|\/)/ {n = 1; print f ": " t; t = ""} \
+		n == 0 && FNR > 2 {f = FILENAME; sub(/^ \*[ \t]*/, ""); t = t (t == "" ? "" : " ") $$0}' \
+		src/$(or $(ROOM),*)/*.[ch]
+
+.PHONY: deps build-deps test check files night matrix demo cassert holes coverage flakes soak bench errors \
 	synthesis $(SUITES)

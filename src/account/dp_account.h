@@ -10,7 +10,7 @@
 
 #include "../bridge/dp_bridge.h"
 
-/* ---- online multiplicative weights (weights_plan.c) ---- */
+/* ---- online multiplicative weights (accounting.c) ---- */
 extern dp_fixed dp_account_weights_alpha(Numeric x);
 extern void dp_account_weights_plan(const dp_weights_request *request,
 									bool noisy, dp_weights_plan *out);

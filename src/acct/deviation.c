@@ -4,9 +4,9 @@
  *	  and the variance that a sampler takes, the tail of discrete Gaussian
  *	  noise, the standard error of randomized response.
  */
-#include "value.h"
-
 #include <math.h>
+
+#include "value.h"
 
 /* Up to this standard deviation tails are summed, above it integrated. */
 #define SIGMA_EXACT 8192.0L

@@ -77,14 +77,14 @@ extern dp_fixed dp_acct_fixed_add(dp_fixed a, dp_fixed b);	/* saturates */
 extern dp_fixed dp_acct_fixed_left(dp_fixed limit, dp_fixed spent);
 extern double dp_acct_fixed_approx(dp_fixed x);
 
-/* ---- decimal digits in groups of four (decimal.c) ---- */
+/* ---- decimal digits in groups of four (fixed.c) ---- */
 extern dp_status dp_acct_fixed_from_groups(const uint16_t *digits, int n,
 										   int weight, dp_rounding rounding,
 										   dp_fixed *out, bool *exact);
 extern int	dp_acct_fixed_to_groups(dp_fixed x, uint16_t *digits, int *weight,
 									int *scale);
 
-/* ---- conversions (convert.c) ---- */
+/* ---- conversions (charge.c) ---- */
 extern dp_status dp_acct_rho_from_pure(const dp_rational *epsilon,
 									   dp_fixed *rho);
 extern dp_status dp_acct_rho_from_laplace(dp_uint128 sensitivity,
@@ -95,7 +95,7 @@ extern dp_status dp_acct_rho_certificate(dp_fixed epsilon, dp_fixed delta,
 extern bool dp_acct_rho_certified(dp_fixed epsilon, dp_fixed delta,
 								  dp_fixed rho, uint64_t alpha);
 
-/* ---- filters and sums (filter.c, spent.c, squares.c) ---- */
+/* ---- filters and sums (filter.c, charge.c) ---- */
 extern bool dp_acct_filter_parse(const char *name, dp_filter *out);
 extern const char *dp_acct_filter_name(dp_filter filter);
 extern dp_status dp_acct_limit_make(dp_filter filter, dp_fixed epsilon,
@@ -128,7 +128,7 @@ typedef struct dp_decimal
 extern dp_status dp_acct_decimal_to_fixed(const dp_decimal *x,
 										  dp_fixed *out);	/* rounds up */
 
-/* ---- composition (compose.c, optimal.c) ---- */
+/* ---- composition (composition.c) ---- */
 extern dp_fixed dp_acct_cap_delta(dp_fixed delta);
 extern dp_status dp_acct_compose_basic(dp_fixed epsilon, dp_fixed delta,
 									   int64_t k, dp_fixed *epsilon_out,
@@ -165,7 +165,7 @@ extern dp_status dp_acct_zcdp_delta(dp_fixed rho, dp_fixed epsilon,
 extern dp_status dp_acct_odometer(dp_fixed rho, dp_fixed delta,
 								  dp_fixed *epsilon);
 
-/* ---- Gaussian noise (gaussian_variance.c) ---- */
+/* ---- Gaussian noise (concentrated.c) ---- */
 extern dp_status dp_acct_rho_from_gaussian(uint64_t sensitivity,
 										   const dp_rational *variance,
 										   dp_fixed *rho);
@@ -185,7 +185,7 @@ extern dp_status dp_acct_gaussian_variance_classical(uint64_t sensitivity,
 													 dp_fixed delta,
 													 dp_rational *variance);
 
-/* ---- error, plans (plan.c) ---- */
+/* ---- error, plans (composition.c) ---- */
 
 /* Per-query epsilon for k equal pure queries; 0 where a rule gives none. */
 typedef struct dp_plan
@@ -211,7 +211,7 @@ extern dp_status dp_acct_geometric_error(uint64_t sensitivity,
 										 dp_fixed epsilon, int64_t k,
 										 dp_fixed beta, dp_uint128 *out);
 
-/* ---- how a mechanism is charged (mechanism_charge.c) ---- */
+/* ---- how a mechanism is charged (charge.c) ---- */
 extern dp_status dp_acct_rho_from_exponential(const dp_rational *epsilon,
 											  dp_fixed *rho);
 extern dp_filter dp_acct_charge_filter(const dp_limit *payer,
@@ -234,7 +234,7 @@ extern dp_status dp_acct_two_coins_error(int64_t n, dp_fixed *out);
 extern dp_status dp_acct_response_error(int64_t n, int64_t c,
 										dp_fixed epsilon, dp_fixed *out);
 
-/* ---- sparse vector (sparse.c) ---- */
+/* ---- sparse vector (interactive.c) ---- */
 
 typedef enum dp_sparse_method
 {
@@ -287,7 +287,7 @@ extern dp_status dp_acct_sparse_law(const dp_sparse_plan *plan,
 extern const char *dp_acct_sparse_name(dp_sparse_method method);
 extern bool dp_acct_sparse_parse(const char *name, dp_sparse_method *out);
 
-/* ---- online multiplicative weights (weights.c) ---- */
+/* ---- online multiplicative weights (interactive.c) ---- */
 
 typedef struct dp_weights_request
 {

@@ -3,10 +3,10 @@
  *	  Arithmetic on proved bounds, and conversions from it: to fixed point,
  *	  dyadic rationals, decimals of any size.
  */
-#include "value.h"
-
 #include <float.h>
 #include <math.h>
+
+#include "value.h"
 
 #if LDBL_MANT_DIG < 64
 #error "the margins of doc/theory.md T31 need a long double of 64 bits"

@@ -15,6 +15,7 @@
  */
 #include "postgres.h"
 
+#include "common/hashfn.h"
 #include "fmgr.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -205,7 +206,7 @@ compare_conditions(const ListCell *a, const ListCell *b)
 }
 
 static List *
-add_condition(List *conditions, Node *node)
+canonical_add_condition(List *conditions, Node *node)
 {
 	condition  *new = palloc(sizeof(condition));
 
@@ -229,10 +230,11 @@ sort_conditions(BoolExpr *boolean)
 
 		if (!IsA(arg, BoolExpr) || ((BoolExpr *) arg)->boolop !=
 			boolean->boolop)
-			conditions = add_condition(conditions, arg);
+			conditions = canonical_add_condition(conditions, arg);
 		else
 			foreach(inner, ((BoolExpr *) arg)->args)
-				conditions = add_condition(conditions, lfirst(inner));
+				conditions = canonical_add_condition(conditions,
+													 lfirst(inner));
 	}
 	list_sort(conditions, compare_conditions);
 	boolean->args = NIL;
@@ -364,4 +366,19 @@ dp_block_write_key(const dp_key *key)
 
 	forget_locations(text);
 	return text;
+}
+
+/* ----------------
+ *		One number for all blocks of one shape, which the ledger records.
+ * ----------------
+ */
+
+/* dp_block_fingerprint: hash of the canonical text, constants blanked. */
+int64
+dp_block_fingerprint(const dp_block *block)
+{
+	char	   *text = dp_block_write_canonical(block, DP_CONSTANTS_BLANKED);
+
+	return (int64) hash_bytes_extended((unsigned char *) text,
+									   (int) strlen(text), 0);
 }

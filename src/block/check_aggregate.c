@@ -97,7 +97,7 @@ dp_block_kind_of(const Aggref *aggregate)
 }
 
 static dp_refusal *
-check_distinct(Aggref *aggregate, const char *name)
+aggregate_check_distinct(Aggref *aggregate, const char *name)
 {
 	SortGroupClause *clause;
 	Expr	   *argument;
@@ -174,7 +174,7 @@ check_argument(Node *argument, int kind, const char *name)
 static bool is_unit(const dp_splitter *s, Node *base);
 
 static bool
-are_units(const dp_splitter *s, const List *bases)
+aggregate_are_units(const dp_splitter *s, const List *bases)
 {
 	ListCell   *lc;
 
@@ -196,7 +196,7 @@ is_unit(const dp_splitter *s, Node *base)
 	Oid			type;
 
 	if (IsA(base, CoalesceExpr))
-		return are_units(s, ((CoalesceExpr *) base)->args);
+		return aggregate_are_units(s, ((CoalesceExpr *) base)->args);
 	base = dp_block_widened(base);
 	type = getBaseType(exprType(base));
 	while (IsA(base, RelabelType))
@@ -267,7 +267,7 @@ dp_block_check_aggregate(dp_splitter *s, Aggref *aggregate,
 							 dp_catalog_aggregate_kind(aggregate->aggfnoid),
 							 name);
 	if (refusal == NULL)
-		refusal = check_distinct(aggregate, name);
+		refusal = aggregate_check_distinct(aggregate, name);
 	if (refusal != NULL)
 		return refusal;
 	value->base = dp_block_rowset_base(s->query, argument);

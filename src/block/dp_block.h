@@ -59,7 +59,7 @@ typedef struct dp_joined
 								 * determines this one's row, or 0 */
 	List	   *keys;			/* of Var *: columns of public rows that are
 								 * equated with something known
-								 * (join_keys.c) */
+								 * (join.c) */
 } dp_joined;
 
 /* A dp_ aggregate of a block, whose call is a target of inner: a node. */
@@ -98,7 +98,7 @@ typedef struct dp_block
 								 * bases */
 	int			size;			/* number, from 1, of the aggregate whose
 								 * released count decides whether a group is
-								 * returned; 0: all are (group_size.c) */
+								 * returned; 0: all are (split_outer.c) */
 	List	   *relids;			/* OIDs by numbers of leaves, which are the
 								 * varno of Vars over base columns; InvalidOid:
 								 * public rows */
@@ -109,7 +109,7 @@ typedef struct dp_block
 	bool		single;			/* if so: each unit provably has one row */
 	Oid			unit_type;		/* if many: type of the unit */
 	char	   *dataset;
-	int64		fingerprint;	/* of its shape: fingerprint.c */
+	int64		fingerprint;	/* of its shape: canonical.c */
 	List	   *subqueries;		/* of Query *, run before; Params in inner */
 	int			share;			/* releases that divide the default epsilon */
 	bool		error_alone;	/* an error is used whose value is not; set and
@@ -124,7 +124,7 @@ extern Query *dp_block_distinct_columns(Query *query, const List *columns);
 extern Node *dp_block_null_test(Node *value, NullTestType type);
 
 /*
- * Does the block have keys that are released by threshold (key_undeclared.c)?
+ * Does the block have keys that are released by threshold (key.c)?
  */
 extern bool dp_block_has_undeclared(const dp_block *block);
 
@@ -209,7 +209,7 @@ extern char *dp_block_write_key(const dp_key *key);
 
 /* ---- all private rows by name (named_rows.c) ---- */
 
-/* Most bytes of a named row outside of its page (long_row.c). */
+/* Most bytes of a named row outside of its page (named_rows.c). */
 #define DP_ROW_DEFAULTS ((Size) 16 * 1024)
 
 extern dp_block *dp_block_name_private(const dp_block *block);

@@ -30,6 +30,69 @@
 
 #include "split.h"
 
+/* ----------------
+ *		Whole rows of subqueries: q in SELECT q FROM (..) AS q.
+ * ----------------
+ */
+
+typedef struct whole_row_walk
+{
+	List	   *levels;			/* of Query *, the innermost first */
+	const Var  *found;
+} whole_row_walk;
+
+static bool
+whole_row_walker(Node *node, void *context)
+{
+	whole_row_walk *walk = context;
+	const Var  *var = (const Var *) node;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+	{
+		bool		stop;
+
+		walk->levels = lcons(node, walk->levels);
+		stop = query_tree_walker((Query *) node, whole_row_walker, context,
+								 QTW_IGNORE_JOINALIASES);
+		walk->levels = list_delete_first(walk->levels);
+		return stop;
+	}
+	if (!IsA(node, Var))
+		return expression_tree_walker(node, whole_row_walker, context);
+	if (var->varattno == 0 && (int) var->varlevelsup <
+		list_length(walk->levels))
+	{
+		const Query *level = list_nth(walk->levels, var->varlevelsup);
+		RTEKind		kind = rt_fetch(var->varno, level->rtable)->rtekind;
+
+		if (kind == RTE_SUBQUERY || kind == RTE_CTE)
+			walk->found = var;
+	}
+	return walk->found != NULL;
+}
+
+/*
+ * check_whole_rows
+ *	  Refuse a query that uses a whole row of a subquery, since the row would
+ *	  include the errors of its columns.
+ */
+static dp_refusal *
+check_whole_rows(Query *query)
+{
+	whole_row_walk walk = {NIL};
+
+	if (!whole_row_walker((Node *) query, &walk))
+		return NULL;
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+							walk.found->location,
+							"The error would be one more column of that row.",
+							"Name the columns that are wanted.",
+							"dp_error is not supported together with a whole "
+							"row of a subquery");
+}
+
 typedef struct error_placing
 {
 	Oid			function;		/* dp_error */
@@ -51,7 +114,7 @@ static void place_level(error_placing *p, Query *query);
 /* ---- the value whose error is asked for ---- */
 
 static bool
-is_number(Oid type)
+error_place_is_number(Oid type)
 {
 	return type == INT2OID || type == INT4OID || type == INT8OID ||
 		type == FLOAT4OID || type == FLOAT8OID || type == NUMERICOID;
@@ -87,7 +150,7 @@ is_cast(const FuncExpr *call)
 	return (call->funcformat == COERCE_EXPLICIT_CAST ||
 			call->funcformat == COERCE_IMPLICIT_CAST) &&
 		call->funcid < FirstNormalObjectId && list_length(call->args) == 1 &&
-		is_number(exprType(linitial(call->args))) &&
+		error_place_is_number(exprType(linitial(call->args))) &&
 		has_digits_of(call->funcresulttype, exprType(linitial(call->args)));
 }
 
@@ -164,7 +227,7 @@ merges_rows(const Query *query)
 }
 
 static bool
-is_grouped(const Query *query, const Node *call)
+error_place_is_grouped(const Query *query, const Node *call)
 {
 	ListCell   *lc;
 	ListCell   *clause;
@@ -196,7 +259,7 @@ asked_column(const error_placing *p, const Node *node)
 }
 
 static int
-place_of(const error_placing *p, const Var *var)
+error_place_place_of(const error_placing *p, const Var *var)
 {
 	ListCell   *lc;
 
@@ -221,9 +284,9 @@ ask_walker(Node *node, void *context)
 	if (var != NULL)
 	{
 		if (merges_rows(query) && p->aggregates == 0 &&
-			!is_grouped(query, node))
+			!error_place_is_grouped(query, node))
 			p->refusal = refuse(node);
-		else if (place_of(p, var) < 0)
+		else if (error_place_place_of(p, var) < 0)
 			p->asked = lappend(p->asked, var);
 		return p->refusal != NULL;
 	}
@@ -245,7 +308,7 @@ ask_walker(Node *node, void *context)
 /* ---- one more column of a subquery ---- */
 
 static int
-count_columns(const Query *query)
+error_place_count_columns(const Query *query)
 {
 	int			n = 0;
 	ListCell   *lc;
@@ -257,9 +320,9 @@ count_columns(const Query *query)
 
 /* The column with this expression, which is added if there is none. */
 static int
-find_column(Query *query, Expr *expression)
+error_place_find_column(Query *query, Expr *expression)
 {
-	int			n = count_columns(query);
+	int			n = error_place_count_columns(query);
 	ListCell   *lc;
 
 	foreach(lc, query->targetList)
@@ -279,7 +342,8 @@ find_column(Query *query, Expr *expression)
 	return n + 1;
 }
 
-static int	add_column(error_placing *p, Query *query, AttrNumber of);
+static int	error_place_add_column(error_placing *p, Query *query,
+								   AttrNumber of);
 
 /* The same in all branches of UNION ALL, as column n of each; or false. */
 static bool
@@ -292,7 +356,7 @@ add_to_branches(error_placing *p, Query *query, Node *tree, AttrNumber of,
 	if (IsA(tree, RangeTblRef))
 	{
 		entry = rt_fetch(((RangeTblRef *) tree)->rtindex, query->rtable);
-		if (add_column(p, entry->subquery, of) != n)
+		if (error_place_add_column(p, entry->subquery, of) != n)
 			return false;
 		dp_block_name_columns(entry, n, "error");
 		return true;
@@ -317,20 +381,20 @@ add_to_union(error_placing *p, Query *query, AttrNumber of)
 
 	while (IsA(first, SetOperationStmt))
 		first = ((SetOperationStmt *) first)->larg;
-	n = add_column(p, rt_fetch(((RangeTblRef *) first)->rtindex,
-							   query->rtable)->subquery, of);
+	n = error_place_add_column(p, rt_fetch(((RangeTblRef *) first)->rtindex,
+										   query->rtable)->subquery, of);
 	if (n == 0 ||
 		!add_to_branches(p, query, query->setOperations, of, n,
-						 n > count_columns(query)))
+						 n > error_place_count_columns(query)))
 		return 0;
-	return find_column(query, (Expr *)
-					   makeVar(((RangeTblRef *) first)->rtindex, n, FLOAT8OID,
-							   -1, InvalidOid, 0));
+	return error_place_find_column(query, (Expr *)
+								   makeVar(((RangeTblRef *) first)->rtindex, n,
+										   FLOAT8OID, -1, InvalidOid, 0));
 }
 
 /* The column of a query that is the error of another column; 0 if none. */
 static int
-add_column(error_placing *p, Query *query, AttrNumber of)
+error_place_add_column(error_placing *p, Query *query, AttrNumber of)
 {
 	TargetEntry *target = get_tle_by_resno(query->targetList, of);
 	Expr	   *call;
@@ -345,7 +409,7 @@ add_column(error_placing *p, Query *query, AttrNumber of)
 								 InvalidOid, InvalidOid,
 								 COERCE_EXPLICIT_CALL);
 	((FuncExpr *) call)->location = exprLocation((Node *) target->expr);
-	return find_column(query, call);
+	return error_place_find_column(query, call);
 }
 
 static CommonTableExpr *
@@ -381,7 +445,7 @@ add_to_with_query(error_placing *p, RangeTblEntry *entry, AttrNumber of)
 
 	if (cte->cterecursive)
 		return 0;
-	n = add_column(p, castNode(Query, cte->ctequery), of);
+	n = error_place_add_column(p, castNode(Query, cte->ctequery), of);
 	while (list_length(cte->ctecolnames) < n)
 		cte->ctecolnames = lappend(cte->ctecolnames,
 								   makeString(pstrdup("error")));
@@ -399,7 +463,7 @@ add_to_entry(error_placing *p, RangeTblEntry *entry, AttrNumber of)
 	int			n = 0;
 
 	if (entry->rtekind == RTE_SUBQUERY)
-		n = add_column(p, entry->subquery, of);
+		n = error_place_add_column(p, entry->subquery, of);
 	else if (entry->rtekind == RTE_CTE)
 		n = add_to_with_query(p, entry, of);
 	dp_block_name_columns(entry, n, "error");
@@ -420,7 +484,7 @@ place_mutator(Node *node, void *context)
 	var = asked_column(p, node);
 	if (var != NULL)
 	{
-		int			n = list_nth_int(p->columns, place_of(p, var));
+		int			n = list_nth_int(p->columns, error_place_place_of(p, var));
 
 		if (n == 0 && p->refusal == NULL)
 			p->refusal = refuse(node);
@@ -565,7 +629,7 @@ dp_block_place_errors(Query *query, List **inval_items)
 		return NULL;
 	place_level(&p, query);
 	if (p.refusal == NULL && p.widened)
-		p.refusal = dp_block_check_whole_rows(query);
+		p.refusal = check_whole_rows(query);
 	if (p.refusal == NULL)
 		(void) query_tree_walker(query, check_walker, &p, 0);
 	return p.refusal;

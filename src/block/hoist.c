@@ -92,7 +92,7 @@ select_link(SubLink *link)
 
 /* The values of the subquery of IN, as an array. */
 static SubLink *
-array_of(const SubLink *in)
+hoist_array_of(const SubLink *in)
 {
 	SubLink    *link = makeNode(SubLink);
 
@@ -118,7 +118,7 @@ static Node *
 search_array(const SubLink *in, dp_rowset *rowset)
 {
 	const OpExpr *test = (const OpExpr *) in->testexpr;
-	SubLink    *link = array_of(in);
+	SubLink    *link = hoist_array_of(in);
 	ScalarArrayOpExpr *search;
 	Node	   *value;
 

@@ -11,7 +11,9 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/value.h"
+#include "optimizer/optimizer.h"
 #include "parser/parse_coerce.h"
+#include "parser/parsetree.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
@@ -20,6 +22,373 @@
 #include "utils/syscache.h"
 
 #include "split.h"
+
+/* ----------------
+ *		Keys without public values: released by threshold.
+ *
+ * A value of such a key is released if enough units have it; the decision is
+ * noisy and is charged with an epsilon and a delta (doc/theory.md T104, T105).
+ * This happens only if dp_pg.delta is set; otherwise such a key is refused.
+ *
+ * A value is released in one spelling for all that are equal, since the
+ * spelling would otherwise be a row's: so the key's type must be one that
+ * places/told_value.c can spell, and its collation deterministic.
+ * ----------------
+ */
+
+static const char *const threshold_hint =
+"Or SET dp_pg.delta, as in '1e-9': keys that enough units have are then "
+"released by threshold, for one more epsilon and the delta.";
+
+/* Extend the refusal of a key that could be released, with both ways out. */
+static dp_refusal *
+add_hint(dp_refusal *refusal)
+{
+	refusal->hint = refusal->hint == NULL ? pstrdup(threshold_hint) :
+		psprintf("%s  %s", refusal->hint, threshold_hint);
+	return refusal;
+}
+
+static bool
+key_can_be_told(const dp_key *key)
+{
+	return dp_places_can_be_told(getBaseType(key->type)) &&
+		(!OidIsValid(key->collation) ||
+		 get_collation_isdeterministic(key->collation));
+}
+
+static dp_refusal *
+key_refuse_type(Node *expression, const dp_key *key, const dp_refusal *public)
+{
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+							exprLocation(expression),
+							"Setting dp_pg.delta is set, but values that are "
+							"equal have no single spelling that could be "
+							"released.",
+							public->hint != NULL ?
+							psprintf("Cast the key to text or to a number, "
+									 "under a deterministic collation.  %s",
+									 public->hint) :
+							"Cast the key to text or to a number, under a "
+							"deterministic collation.",
+							"group key of type %s cannot be released by "
+							"threshold",
+							format_type_be(key->type));
+}
+
+/*
+ * dp_block_classify_undeclared
+ *	  Classify a verified grouping expression; `refusal` says why it is not
+ *	  public, or NULL.  Returns the refusal that remains; NULL if its values
+ *	  are released by threshold.
+ */
+dp_refusal *
+dp_block_classify_undeclared(Node *expression, dp_key *key,
+							 dp_refusal *refusal)
+{
+	if (refusal == NULL)
+		return NULL;
+	if (dp_setting_delta[0] == '\0')
+		return key_can_be_told(key) ? add_hint(refusal) : refusal;
+	if (!key_can_be_told(key))
+		return key_refuse_type(expression, key, refusal);
+	key->kind = DP_KEY_UNDECLARED;
+	key->attnum = 0;
+	key->nullable = true;		/* its single place among public values */
+	key->constant = NULL;
+	key->conditions = NIL;
+	key->image = NULL;
+	key->cases = NIL;
+	key->base = NULL;
+	return NULL;
+}
+
+/*
+ * dp_block_refuse_undeclared: refuse an aggregate that is not supported with
+ * them.
+ */
+dp_refusal *
+dp_block_refuse_undeclared(const Aggref *aggregate)
+{
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+							aggregate->location, NULL,
+							"Declare the keys, name them in WHERE, or ask for "
+							"one condition at a time.",
+							"%s is not supported with undeclared group keys",
+							get_func_name(aggregate->aggfnoid));
+}
+
+/* dp_block_has_undeclared: see dp_block.h. */
+bool
+dp_block_has_undeclared(const dp_block *block)
+{
+	ListCell   *lc;
+
+	foreach(lc, block->keys)
+		if (((const dp_key *) lfirst(lc))->kind == DP_KEY_UNDECLARED)
+			return true;
+	return false;
+}
+
+/* dp_block_no_unit: the unit of rows that are units themselves. */
+Expr *
+dp_block_no_unit(void)
+{
+	return (Expr *) makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
+							  Int32GetDatum(0), false, true);
+}
+
+/* dp_block_tell_keys: see dp_block.h. */
+dp_block *
+dp_block_tell_keys(dp_block *block)
+{
+	dp_block   *told;
+	Expr	   *unit;
+	ListCell   *lc;
+
+	if (block->many)
+		return block;
+	told = copyObject(block);
+	unit = dp_block_no_unit();
+	told->many = true;
+	told->single = true;
+	told->unit_type = exprType((Node *) unit);
+	told->inner->targetList =
+		list_insert_nth(told->inner->targetList, list_length(told->keys),
+						makeTargetEntry(unit, 0, pstrdup("unit"), false));
+	foreach(lc, told->inner->targetList)
+		((TargetEntry *) lfirst(lc))->resno = foreach_current_index(lc) + 1;
+	return told;
+}
+
+/* ----------------
+ *		Keys computed from a column whose values are public, and keys that can
+ *		only be constants.
+ *
+ *	- CASE with constant results, COALESCE of those: the constants are the
+ *		public values, whatever the conditions test.
+ *	- An allowed expression over one column with public values: these are
+ *		evaluated before the charge, and rows are looked up
+ *		by the column, so that what equals a public value is in its group; the
+ *		inner query then computes the column and not the key.
+ *	- An allowed expression over one bounded timestamp, through fields of
+ *		time only: its values are those of all cells of time between the bounds
+ *		(places/decide_time.c), and rows are looked up by the key.
+ * ----------------
+ */
+
+/* ---- constants ---- */
+
+static bool
+has_unknown_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var) || IsA(node, Aggref) || IsA(node, SubLink))
+		return true;
+	if (IsA(node, Param))
+		return ((Param *) node)->paramkind != PARAM_EXTERN ||
+			((Param *) node)->paramid <= 0;
+	return expression_tree_walker(node, has_unknown_walker, context);
+}
+
+/* Add the values that an expression can have; false when not all are known. */
+static bool
+add_cases(Node *node, List **cases)
+{
+	ListCell   *lc;
+
+	if (!has_unknown_walker(node, NULL))
+	{
+		*cases = lappend(*cases, node);
+		return true;
+	}
+	switch (nodeTag(node))
+	{
+		case T_CaseExpr:
+			foreach(lc, ((CaseExpr *) node)->args)
+				if (!add_cases((Node *) lfirst_node(CaseWhen, lc)->result,
+							   cases))
+					return false;
+			return add_cases((Node *) ((CaseExpr *) node)->defresult, cases);
+		case T_CoalesceExpr:
+			foreach(lc, ((CoalesceExpr *) node)->args)
+				if (!add_cases(lfirst(lc), cases))
+					return false;
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* ---- the column ---- */
+
+static bool
+find_column_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+	{
+		*(Var **) context = (Var *) node;
+		return true;
+	}
+	return expression_tree_walker(node, find_column_walker, context);
+}
+
+/*
+ * Add the column to the subquery's targets; NULL if the subquery groups by
+ * something else: a group's rows have several values, and their order, which
+ * depends on other rows, would choose one.
+ */
+static Var *
+key_add_target(RangeTblEntry *entry, Index index, Var *column)
+{
+	Query	   *query = entry->subquery;
+	TargetEntry *target = NULL;
+	ListCell   *lc;
+
+	foreach(lc, query->targetList)
+		if (!((TargetEntry *) lfirst(lc))->resjunk &&
+			equal(((TargetEntry *) lfirst(lc))->expr, column))
+			target = lfirst(lc);
+	if (target == NULL && dp_block_is_grouped(query))
+		return NULL;
+	if (target == NULL)
+	{
+		target = makeTargetEntry((Expr *) column,
+								 list_length(query->targetList) + 1,
+								 pstrdup("column"), false);
+		query->targetList = lappend(query->targetList, target);
+		entry->eref->colnames = lappend(entry->eref->colnames,
+										makeString(pstrdup("column")));
+	}
+	return makeVar(index, target->resno, column->vartype, column->vartypmod,
+				   column->varcollid, 0);
+}
+
+/*
+ * A column of a leaf (leaf.c) at a level of the verified query, passed up
+ * through the levels below.  NULL: the leaf is not below this level, or below
+ * one that groups by something else or does UNION ALL.
+ */
+static Var *
+reach_column(Query *query, const Var *column)
+{
+	ListCell   *lc;
+
+	if (query->setOperations != NULL)
+		return NULL;
+	foreach(lc, dp_block_list_items(query))
+	{
+		int			index = lfirst_int(lc);
+		RangeTblEntry *entry = rt_fetch(index, query->rtable);
+		Var		   *below;
+
+		if (entry->rtekind == RTE_SUBQUERY)
+		{
+			below = reach_column(entry->subquery, column);
+			below = below == NULL ? NULL : key_add_target(entry, index, below);
+			if (below != NULL)
+				return dp_block_above_joins(query, below);
+		}
+		else if (dp_block_leaf_number(entry) == (int) column->varno)
+			return dp_block_above_joins(query,
+										makeVar(index, column->varattno,
+												column->vartype,
+												column->vartypmod,
+												column->varcollid, 0));
+	}
+	return NULL;
+}
+
+/* ---- classes ---- */
+
+static bool
+classify_time(const Var *column, Oid relid, dp_key *key)
+{
+	dp_attribute *declared = dp_protect_attribute(relid, column->varattno);
+
+	if (declared == NULL || declared->lower == NULL ||
+		!dp_places_is_time(getBaseType(column->vartype)))
+		return false;
+	key->attnum = column->varattno;
+	key->nullable = !declared->no_nulls &&
+		!dp_block_proved_not_null(relid, column->varattno, NULL);
+	return dp_places_key_has_cells(key);
+}
+
+/*
+ * Record what is known about the one column of a key that is looked up by it.
+ */
+static void
+note_column(Node *base, dp_key *key)
+{
+	Var		   *found = NULL;
+
+	if (key->image == NULL || !find_column_walker(base, &found))
+		return;
+	key->base = dp_make_node(dp_key);
+	/* finds out whether it can be NULL, even if it is no key */
+	(void) dp_block_classify_key((Node *) found, (Node *) found, key->relid,
+								 key->base);
+	/* even if the declaration excludes NULL as a key */
+	key->base->nullable = !dp_block_proved_not_null(key->relid,
+													found->varattno, NULL);
+}
+
+/*
+ * dp_block_classify_image
+ *	  Classify a key that is not public otherwise, or was refused; `refusal`
+ *	  says why.  Returns the refusal that remains; *column is set if the inner
+ *	  query must compute the column instead of the key.
+ */
+dp_refusal *
+dp_block_classify_image(Query *query, Node *base, dp_key *key,
+						dp_refusal *refusal, Expr **column)
+{
+	List	   *cases = NIL;
+	Var		   *found = NULL;
+
+	if (refusal == NULL && (key->kind == DP_KEY_BOOLEAN ||
+							key->kind == DP_KEY_ENUM))
+		note_column(base, key);
+	if (refusal == NULL || !dp_places_key_can_be_named(key))
+		return refusal;
+	if (add_cases(base, &cases))
+	{
+		key->kind = DP_KEY_CASES;
+		key->cases = cases;
+		key->nullable = true;	/* they decide */
+		note_column(base, key);
+		return NULL;
+	}
+	if (IsA(base, Var) && OidIsValid(key->relid))
+		refusal->hint = psprintf("Name its values in WHERE, with IN or =.  %s",
+								 refusal->hint);
+	if (key->image == NULL || !find_column_walker(base, &found))
+		return refusal;
+	key->base = dp_make_node(dp_key);
+	if (dp_block_classify_key((Node *) found, (Node *) found, key->relid,
+							  key->base) == NULL)
+	{
+		Var		   *reached = reach_column(query, found);
+
+		if (reached == NULL)
+		{
+			key->base = NULL;
+			return refusal;
+		}
+		*column = (Expr *) reached;
+		key->kind = DP_KEY_IMAGE;
+		return NULL;
+	}
+	key->base = NULL;
+	if (!classify_time(found, key->relid, key))
+		return refusal;
+	key->kind = DP_KEY_IMAGE;
+	return NULL;
+}
 
 /* The column that an expression is, ignoring relabelling; else NULL. */
 static Var *
@@ -77,7 +446,7 @@ has_null_group(Oid relid, AttrNumber attnum, const dp_attribute *declared)
 
 /* Is it a built-in comparison, which accepts all values that are not NULL? */
 static bool
-is_comparison(Oid operator)
+key_is_comparison(Oid operator)
 {
 	Oid			left;
 	Oid			right;
@@ -161,12 +530,12 @@ never_null(Node *node, Oid relid)
 					return true;
 			return false;
 		case T_OpExpr:
-			if (!is_comparison(((OpExpr *) node)->opno))
+			if (!key_is_comparison(((OpExpr *) node)->opno))
 				return false;
 			arguments = ((OpExpr *) node)->args;
 			break;
 		case T_ScalarArrayOpExpr:
-			if (!is_comparison(((ScalarArrayOpExpr *) node)->opno))
+			if (!key_is_comparison(((ScalarArrayOpExpr *) node)->opno))
 				return false;
 			arguments = ((ScalarArrayOpExpr *) node)->args;
 			return never_null(linitial(arguments), relid) &&
@@ -216,7 +585,7 @@ static const char *const undeclared_detail =
 "that somebody has it.";
 
 static dp_refusal *
-refuse_key(Node *expression, const char *what, const char *hint)
+key_refuse_key(Node *expression, const char *what, const char *hint)
 {
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
 							exprLocation(expression),
@@ -227,10 +596,10 @@ refuse_key(Node *expression, const char *what, const char *hint)
 static dp_refusal *
 refuse_joined(Node *expression)
 {
-	return refuse_key(expression, "values of this group key are not named",
-					  "It is a column of a joined public relation: name its "
-					  "values in WHERE, as in key IN (1, 2), or group by the "
-					  "column of the protected relation.");
+	return key_refuse_key(expression, "values of this group key are not named",
+						  "It is a column of a joined public relation: name "
+						  "its values in WHERE, as in key IN (1, 2), or group "
+						  "by the column of the protected relation.");
 }
 
 /* Classify date_trunc(field, column) and extract(field from column). */
@@ -246,30 +615,33 @@ classify_function(FuncExpr *call, Node *original, Oid relid, dp_key *key)
 	int			last;
 
 	if (field == NULL || column == NULL)
-		return refuse_key(original, "group key is not a public function of a "
-						  "declared column",
-						  "Use a constant field and a column with declared "
-						  "bounds, as in date_trunc('month', day).");
+		return key_refuse_key(original,
+							  "group key is not a public function of a "
+							  "declared column",
+							  "Use a constant field and a column with "
+							  "declared bounds, as in date_trunc('month', "
+							  "day).");
 	key->kind = is_trunc_function(call->funcid) ? DP_KEY_TRUNC :
 		DP_KEY_EXTRACT;
 	if (!(key->kind == DP_KEY_TRUNC ? dp_places_key_trunc_step(field, &step) :
 		  dp_places_key_extract_range(field, &monotone, &first, &last)))
-		return refuse_key(original,
-						  psprintf("field \"%s\" cannot be used in a group "
-								   "key", field),
-						  "Use year, quarter, month, week, day, hour or "
-						  "minute, or a field of extract that repeats, such "
-						  "as dow.");
+		return key_refuse_key(original,
+							  psprintf("field \"%s\" cannot be used in a "
+									   "group key", field),
+							  "Use year, quarter, month, week, day, hour or "
+							  "minute, or a field of extract that repeats, "
+							  "such as dow.");
 	if (!OidIsValid(relid))
 		return refuse_joined(original);
 	declared = dp_protect_attribute(relid, column->varattno);
 	if (declared == NULL || declared->lower == NULL)
-		return refuse_key(original,
-						  psprintf("group key over column \"%s\" needs "
-								   "declared bounds",
-								   get_attname(relid, column->varattno, true)),
-						  "Ask the data owner to run dp_declare(relation, "
-						  "column, lower => ..., upper => ...).");
+		return key_refuse_key(original,
+							  psprintf("group key over column \"%s\" needs "
+									   "declared bounds",
+									   get_attname(relid, column->varattno,
+												   true)),
+							  "Ask the data owner to run dp_declare(relation, "
+							  "column, lower => ..., upper => ...).");
 	key->attnum = column->varattno;
 	key->base_type = exprType(lsecond(call->args));
 	key->field = field;
@@ -297,15 +669,17 @@ classify_column(Var *column, Node *original, Oid relid, dp_key *key)
 	else if (!OidIsValid(relid))
 		return refuse_joined(original);
 	else
-		return refuse_key(original,
-						  psprintf("values of group key \"%s\" are not public",
-								   get_attname(relid, column->varattno, true)),
-						  is_range_type(type) ?
-						  "Ask the data owner to run dp_declare(relation, "
-						  "column, lower => ..., upper => ...) or "
-						  "dp_declare(relation, column, keys => ...)." :
-						  "Ask the data owner to run dp_declare(relation, "
-						  "column, keys => ...).");
+		return key_refuse_key(original,
+							  psprintf("values of group key \"%s\" are not "
+									   "public",
+									   get_attname(relid, column->varattno,
+												   true)),
+							  is_range_type(type) ?
+							  "Ask the data owner to run dp_declare(relation, "
+							  "column, lower => ..., upper => ...) or "
+							  "dp_declare(relation, column, keys => ...)." :
+							  "Ask the data owner to run dp_declare(relation, "
+							  "column, keys => ...).");
 	return NULL;
 }
 
@@ -368,9 +742,10 @@ dp_block_classify_key(Node *expression, Node *base, Oid relid, dp_key *key)
 		key->nullable = !never_null(base, relid);
 		return NULL;
 	}
-	return refuse_key(expression, "values of this group key are not public",
-					  "Group by an expression over one column with declared "
-					  "keys or bounds, a condition, or CASE with constant "
-					  "results; or name its values, as in WHERE key IN (1, "
-					  "2).");
+	return key_refuse_key(expression,
+						  "values of this group key are not public",
+						  "Group by an expression over one column with "
+						  "declared keys or bounds, a condition, or CASE with "
+						  "constant results; or name its values, as in WHERE "
+						  "key IN (1, 2).");
 }

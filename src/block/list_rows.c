@@ -112,7 +112,7 @@ find_list(const Query *query, int varno, list_item *item)
 }
 
 static bool
-is_list(Node *item, int varno)
+list_rows_is_list(Node *item, int varno)
 {
 	return IsA(item, RangeTblRef) && ((RangeTblRef *) item)->rtindex == varno;
 }
@@ -122,19 +122,19 @@ is_list(Node *item, int varno)
  * nullable side of a LEFT JOIN, which is *join then?
  */
 static bool
-find_place(Node *item, int varno, JoinExpr **join)
+list_rows_find_place(Node *item, int varno, JoinExpr **join)
 {
 	JoinExpr   *j = (JoinExpr *) item;
 
 	if (IsA(item, RangeTblRef))
-		return is_list(item, varno);
+		return list_rows_is_list(item, varno);
 	if (j->jointype == JOIN_INNER)
-		return find_place(j->larg, varno, join) ||
-			find_place(j->rarg, varno, join);
+		return list_rows_find_place(j->larg, varno, join) ||
+			list_rows_find_place(j->rarg, varno, join);
 	if (j->jointype != JOIN_LEFT)
 		return false;
-	if (!is_list(j->rarg, varno))
-		return find_place(j->larg, varno, join);
+	if (!list_rows_is_list(j->rarg, varno))
+		return list_rows_find_place(j->larg, varno, join);
 	*join = j;
 	return true;
 }
@@ -157,9 +157,9 @@ side_of(JoinExpr *join, int varno)
 
 /* Is the list alone on the nullable side of a LEFT JOIN? */
 static bool
-leaves_out(const JoinExpr *join, int varno)
+list_rows_leaves_out(const JoinExpr *join, int varno)
 {
-	return join->jointype == JOIN_LEFT && is_list(join->rarg, varno);
+	return join->jointype == JOIN_LEFT && list_rows_is_list(join->rarg, varno);
 }
 
 /*
@@ -169,7 +169,7 @@ leaves_out(const JoinExpr *join, int varno)
 static bool
 reaches_out(JoinExpr *join, int varno, Relids needed, Relids moved)
 {
-	return (leaves_out(join, varno) ||
+	return (list_rows_leaves_out(join, varno) ||
 			bms_is_member(varno, pull_varnos(NULL, join->quals))) &&
 		!bms_is_subset(needed, bms_union(relids_of((Node *) join), moved));
 }
@@ -179,7 +179,7 @@ reaches_out(JoinExpr *join, int varno, Relids needed, Relids moved)
  * an outer join: a group without rows is returned as well.
  */
 static bool
-is_named(const JoinExpr *join, const Query *query, int varno)
+list_rows_is_named(const JoinExpr *join, const Query *query, int varno)
 {
 	Node	   *names = dp_block_naming_lists(join, query);
 
@@ -200,7 +200,7 @@ can_meet(const Query *query, Node *item, int varno, Relids needed,
 		reaches_out(join, varno, needed, moved))
 		return false;
 	side = *side_of(join, varno);
-	if (is_named(join, query, varno) &&
+	if (list_rows_is_named(join, query, varno) &&
 		!bms_is_subset(needed, relids_of(side)))
 		return false;
 	return can_meet(query, side, varno, needed, moved);
@@ -208,7 +208,7 @@ can_meet(const Query *query, Node *item, int varno, Relids needed,
 
 /* The place of conditions that hold for all rows with the list. */
 static Node **
-conditions_of(Query *query, Node *item, int varno)
+list_rows_conditions_of(Query *query, Node *item, int varno)
 {
 	Node	  **conditions = &query->jointree->quals;
 
@@ -216,7 +216,7 @@ conditions_of(Query *query, Node *item, int varno)
 	{
 		JoinExpr   *join = (JoinExpr *) item;
 
-		if (is_named(join, query, varno))
+		if (list_rows_is_named(join, query, varno))
 			conditions = &join->quals;
 		item = *side_of(join, varno);
 	}
@@ -253,7 +253,7 @@ static void
 bring_beside(Node **place, int varno, Node *other)
 {
 	while (IsA(*place, JoinExpr) &&
-		   !leaves_out((JoinExpr *) *place, varno))
+		   !list_rows_leaves_out((JoinExpr *) *place, varno))
 		place = side_of((JoinExpr *) *place, varno);
 	if (IsA(*place, JoinExpr))
 		place = &((JoinExpr *) *place)->larg;
@@ -274,7 +274,7 @@ any_reaches_out(Node *item, int varno, Relids needed)
 static void
 lift_conditions(Query *query, Node *item, int varno, Relids needed)
 {
-	Node	  **conditions = conditions_of(query, item, varno);
+	Node	  **conditions = list_rows_conditions_of(query, item, varno);
 
 	while (IsA(item, JoinExpr))
 	{
@@ -324,7 +324,7 @@ make_numbers(void)
 
 /* CASE WHEN elements > LIST_MOST THEN LIST_MOST ELSE elements END */
 static Node *
-make_count(const list_item *item)
+list_rows_make_count(const list_item *item)
 {
 	Expr	   *list = (Expr *)
 	makeFuncExpr(F_STRING_TO_ARRAY_TEXT_TEXT, TEXTARRAYOID,
@@ -352,14 +352,14 @@ make_count(const list_item *item)
 }
 
 static Node *
-make_condition(const list_item *item)
+list_rows_make_condition(const list_item *item)
 {
 	Var		   *count = makeVar(item->varno, COLUMN_COUNT, INT4OID, -1,
 								InvalidOid, 0);
 	Expr	   *equal = make_opclause(Int4EqualOperator, BOOLOID, false,
 									  (Expr *) count,
-									  (Expr *) make_count(item), InvalidOid,
-									  InvalidOid);
+									  (Expr *) list_rows_make_count(item),
+									  InvalidOid, InvalidOid);
 
 	set_opfuncid((OpExpr *) equal);
 	return (Node *) equal;
@@ -391,7 +391,7 @@ make_column(const list_item *item, const Var *var)
 }
 
 static Node *
-replace_mutator(Node *node, void *context)
+list_rows_replace_mutator(Node *node, void *context)
 {
 	list_item  *item = context;
 	const Var  *var = (const Var *) node;
@@ -406,11 +406,12 @@ replace_mutator(Node *node, void *context)
 		Query	   *copy;
 
 		item->level++;
-		copy = query_tree_mutator((Query *) node, replace_mutator, context, 0);
+		copy = query_tree_mutator((Query *) node, list_rows_replace_mutator,
+								  context, 0);
 		item->level--;
 		return (Node *) copy;
 	}
-	return expression_tree_mutator(node, replace_mutator, context);
+	return expression_tree_mutator(node, list_rows_replace_mutator, context);
 }
 
 static void
@@ -419,17 +420,17 @@ replace_columns(Query *query, list_item *item)
 	ListCell   *lc;
 
 	query->targetList = (List *)
-		replace_mutator((Node *) query->targetList, item);
-	query->havingQual = replace_mutator(query->havingQual, item);
+		list_rows_replace_mutator((Node *) query->targetList, item);
+	query->havingQual = list_rows_replace_mutator(query->havingQual, item);
 	query->jointree = (FromExpr *)
-		replace_mutator((Node *) query->jointree, item);
+		list_rows_replace_mutator((Node *) query->jointree, item);
 	foreach(lc, query->rtable)
 	{
 		RangeTblEntry *entry = lfirst(lc);
 
 		if (entry->rtekind == RTE_FUNCTION)
 			entry->functions = (List *)
-				replace_mutator((Node *) entry->functions, item);
+				list_rows_replace_mutator((Node *) entry->functions, item);
 	}
 }
 
@@ -456,7 +457,7 @@ find_item(const Query *query, const list_item *list, JoinExpr **join)
 	foreach(lc, query->jointree->fromlist)
 	{
 		*join = NULL;
-		if (find_place(lfirst(lc), list->varno, join))
+		if (list_rows_find_place(lfirst(lc), list->varno, join))
 			return lc;
 	}
 	return NULL;
@@ -487,8 +488,8 @@ expand_list(Query *query, list_item *list)
 	item = find_item(query, list, &join);	/* a copy contains what has been
 											 * replaced */
 	conditions = join != NULL ? &join->quals :
-		conditions_of(query, lfirst(item), list->varno);
-	*conditions = make_and_qual(*conditions, make_condition(list));
+		list_rows_conditions_of(query, lfirst(item), list->varno);
+	*conditions = make_and_qual(*conditions, list_rows_make_condition(list));
 	return true;
 }
 

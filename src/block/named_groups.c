@@ -114,14 +114,14 @@ list_distinct(RangeTblEntry *entry, Query *query)
 }
 
 static void
-make_distinct(const Node *item, Query *query)
+named_groups_make_distinct(const Node *item, Query *query)
 {
 	const JoinExpr *join = (const JoinExpr *) item;
 
 	if (IsA(item, JoinExpr))
 	{
-		make_distinct(join->larg, query);
-		make_distinct(join->rarg, query);
+		named_groups_make_distinct(join->larg, query);
+		named_groups_make_distinct(join->rarg, query);
 		return;
 	}
 	list_distinct(rt_fetch(((const RangeTblRef *) item)->rtindex,
@@ -148,7 +148,7 @@ make_naming(Relids made, Node *item, Query *query, List *cte_stack)
 	else if (are_lists(kept, query, cte_stack) &&
 			 has_entry(left_out, query, cte_stack, dp_block_reads_private))
 	{
-		make_distinct(kept, query);
+		named_groups_make_distinct(kept, query);
 		join->jointype = JOIN_INNER;
 		return bms_add_member(made, join->rtindex);
 	}
@@ -315,7 +315,7 @@ refuse_count(const Aggref *aggregate)
 
 /* Does WHERE keep the row?  *refusal: it tests private columns for NULL. */
 static bool
-is_kept(const unmade_row *row, dp_refusal **refusal)
+named_groups_is_kept(const unmade_row *row, dp_refusal **refusal)
 {
 	ListCell   *lc;
 
@@ -334,7 +334,7 @@ is_kept(const unmade_row *row, dp_refusal **refusal)
 
 /* Does an aggregate skip the row? */
 static bool
-leaves_out(const Aggref *aggregate, const unmade_row *row)
+named_groups_leaves_out(const Aggref *aggregate, const unmade_row *row)
 {
 	int			n = dp_catalog_row_arguments(dp_block_kind_of(aggregate));
 	ListCell   *lc;
@@ -364,14 +364,15 @@ dp_block_check_naming(const Query *query, const dp_rowset *rowset,
 	dp_refusal *refusal = NULL;
 	ListCell   *lc;
 
-	if (!level_names_groups(query, false) || !is_kept(&row, &refusal))
+	if (!level_names_groups(query, false) || !named_groups_is_kept(&row,
+																   &refusal))
 		return NULL;
 	foreach(lc, keys)
 		if (refusal == NULL && asks_private(lfirst(lc), &row) &&
 			!is_null(lfirst(lc), &row))
 			refusal = refuse_test(lfirst(lc));
 	foreach(lc, aggregates)
-		if (refusal == NULL && !leaves_out(lfirst(lc), &row))
+		if (refusal == NULL && !named_groups_leaves_out(lfirst(lc), &row))
 			refusal = refuse_count(lfirst(lc));
 	return refusal;
 }

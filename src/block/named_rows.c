@@ -21,13 +21,187 @@
  */
 #include "postgres.h"
 
+#include "access/table.h"
+#include "access/tupdesc_details.h"
+#include "catalog/pg_inherits.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "parser/parse_relation.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
+#include "utils/datum.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 
+#include "read_rows.h"
 #include "split.h"
+
+/* ----------------
+ *		Checks that rows of a relation are short enough to be gathered by unit.
+ *
+ * A row fits into a page, except for columns that ALTER TABLE .. ADD COLUMN
+ * added with a default: the value for existing rows is in the catalog,
+ * whatever its length.  That is public.
+ * ----------------
+ */
+
+/* Bytes of such values, for columns of a relation or partition. */
+static Size
+default_bytes(Oid relid, const List *names)
+{
+	Relation	rel = table_open(relid, NoLock);
+	TupleDesc	desc = RelationGetDescr(rel);
+	Size		sum = 0;
+	ListCell   *lc;
+
+	foreach(lc, names)
+	{
+		AttrNumber	n = get_attnum(relid, lfirst(lc));
+		const AttrMissing *missing;
+
+		if (n == InvalidAttrNumber || desc->constr == NULL ||
+			desc->constr->missing == NULL)
+			continue;
+		missing = &desc->constr->missing[n - 1];
+		if (missing->am_present)
+			sum += MAXALIGN(datumGetSize(missing->am_value,
+										 TupleDescAttr(desc, n - 1)->attbyval,
+										 TupleDescAttr(desc, n - 1)->attlen));
+	}
+	table_close(rel, NoLock);
+	return sum;
+}
+
+/*
+ * check_row_length
+ *	  Refuses a relation whose rows, with the needed columns, may be too long
+ *	  for the partitions of units.
+ *
+ * Returns: NULL, or 54000.
+ */
+static dp_refusal *
+check_row_length(Oid relid, const Bitmapset *columns)
+{
+	List	   *names = NIL;
+	int			column = -1;
+	ListCell   *lc;
+
+	while ((column = bms_next_member(columns, column)) >= 0)
+	{
+		char	   *name = get_attname(relid, column, true);
+
+		if (name != NULL)
+			names = lappend(names, name);
+	}
+	foreach(lc, find_all_inheritors(relid, AccessShareLock, NULL))
+		if (default_bytes(lfirst_oid(lc), names) > DP_ROW_DEFAULTS)
+			return dp_bridge_refuse(ERRCODE_PROGRAM_LIMIT_EXCEEDED, -1,
+									psprintf("The defaults of columns that "
+											 "ALTER TABLE .. ADD COLUMN added "
+											 "are stored outside of existing "
+											 "rows; they may have %zu kB "
+											 "where rows are gathered by "
+											 "privacy unit.",
+											 DP_ROW_DEFAULTS / 1024),
+									"Leave these columns out, or ask the data "
+									"owner to store them: VACUUM FULL.",
+									"rows of relation \"%s\" may be too long",
+									get_rel_name(relid));
+	return NULL;
+}
+
+/* ----------------
+ *		Queries that are read to find units behind keys.
+ *
+ * Rows of such a relation get their unit while rows are gathered by unit
+ * (run/follow_keys.c), from queries that return the key and the next columns
+ * of each relation on the path.  They read all rows, whatever policies hide
+ * from the asking role, since the unit of a row does not depend on who asks.
+ * ----------------
+ */
+
+static List *
+named_read_columns(ParseState *state, Oid relid, const List *columns,
+				   List *targets)
+{
+	ListCell   *lc;
+
+	foreach(lc, columns)
+	{
+		char	   *name = get_attname(relid, lfirst_int(lc), false);
+		Node	   *var = colNameToVar(state, name, false, -1);
+
+		targets = lappend(targets,
+						  makeTargetEntry((Expr *) var,
+										  list_length(targets) + 1, name,
+										  false));
+	}
+	return targets;
+}
+
+/*
+ * SELECT key.., next.. FROM relation, by OID, since it may be in a schema that
+ * the asking role may not use.
+ */
+static Query *
+named_read_step(const dp_unit_step *step)
+{
+	ParseState *state = make_parsestate(NULL);
+	Relation	rel = table_open(step->relid, AccessShareLock);
+	Query	   *query = makeNode(Query);
+
+	addNSItemToQuery(state,
+					 addRangeTableEntryForRelation(state, rel, AccessShareLock,
+												   NULL, true, true),
+					 true, true, true);
+	query->commandType = CMD_SELECT;
+	query->querySource = QSRC_ORIGINAL;
+	query->canSetTag = true;
+	query->stmt_location = -1;
+	query->targetList = named_read_columns(state, step->relid, step->next,
+										   named_read_columns(state,
+															  step->relid,
+															  step->key, NIL));
+	query->jointree = makeFromExpr(state->p_joinlist, NULL);
+	dp_compat_parsed_entries(query, state);
+	table_close(rel, NoLock);
+	free_parsestate(state);
+	return query;
+}
+
+/*
+ * add_steps
+ *	  Add the steps to the unit, if any, to the source of a relation's rows.
+ */
+static void
+add_steps(const dp_relation *relation, dp_joined *source)
+{
+	ListCell   *lc;
+
+	foreach(lc, relation->unit_steps)
+	{
+		const dp_unit_step *step = lfirst(lc);
+
+		if (source->follow == NIL)
+			source->follow = list_copy(step->from);
+		source->steps = lappend(source->steps, named_read_step(step));
+		source->step_relids = lappend_oid(source->step_relids, step->relid);
+		source->step_keys = lappend(source->step_keys, list_copy(step->key));
+	}
+}
+
+/*
+ * followed_type: the type of the unit to which the steps of a source
+ * lead.
+ */
+static Oid
+followed_type(const dp_joined *source)
+{
+	const Query *last = llast(source->steps);
+	const TargetEntry *unit = llast(last->targetList);
+
+	return exprType((Node *) unit->expr);
+}
 
 /*
  * Row estimates for named rows, whatever their number: private ones have more,
@@ -120,7 +294,7 @@ name_entry(Query *level, RangeTblEntry *entry, const dp_relation *relation,
 	{
 		source->relid = relation->relid;
 		source->unit = relation->unit_attnum;
-		dp_block_add_steps(relation, source);
+		add_steps(relation, source);
 	}
 	named->rtekind = RTE_NAMEDTUPLESTORE;
 	named->enrname = psprintf("%d", number);
@@ -247,7 +421,7 @@ find_columns(Query *inner, const dp_block *block)
 }
 
 static void
-add_target(Query *query, Node *column)
+named_add_target(Query *query, Node *column)
 {
 	AttrNumber	n = list_length(query->targetList) + 1;
 
@@ -271,12 +445,12 @@ add_targets(dp_joined *source, const Bitmapset *needed)
 			column = (Node *) makeNullConst(exprType(column),
 											exprTypmod(column),
 											exprCollation(column));
-		add_target(query, column);
+		named_add_target(query, column);
 	}
 	if (source->follow != NIL)
-		add_target(query,
-				   (Node *) makeNullConst(dp_block_followed_type(source), -1,
-										  InvalidOid));
+		named_add_target(query,
+						 (Node *) makeNullConst(followed_type(source), -1,
+												InvalidOid));
 }
 
 /* Rows that are read once for two names have the columns that either needs. */
@@ -304,7 +478,7 @@ share_columns(const dp_block *block, Bitmapset **columns)
 
 /* Add the column of the unit, or those by which it is looked up. */
 static void
-add_unit(const dp_joined *source, Bitmapset **columns)
+named_add_unit(const dp_joined *source, Bitmapset **columns)
 {
 	ListCell   *lc;
 
@@ -341,10 +515,10 @@ dp_block_select_rows(dp_block *block)
 		dp_joined  *source = lfirst(lc);
 
 		if (source->unit != 0)
-			add_unit(source, &walk.columns[source->number]);
+			named_add_unit(source, &walk.columns[source->number]);
 		if (refusal == NULL && OidIsValid(source->relid))
-			refusal = dp_block_check_row_length(source->relid,
-												walk.columns[source->number]);
+			refusal = check_row_length(source->relid,
+									   walk.columns[source->number]);
 		add_targets(source, walk.columns[source->number]);
 	}
 	return refusal;
@@ -398,7 +572,7 @@ dp_block_name_private(const dp_block *block)
 						PRIVATE_ROWS);
 	walk = find_columns(named->inner, block);
 	walk.columns[1] = bms_add_member(walk.columns[1], source->unit);
-	refusal = dp_block_check_row_length(block->relid, walk.columns[1]);
+	refusal = check_row_length(block->relid, walk.columns[1]);
 	if (refusal != NULL)
 		dp_bridge_raise_refusal(refusal, NULL);
 	add_targets(source, walk.columns[1]);

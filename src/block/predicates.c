@@ -28,10 +28,10 @@
 #include "access/table.h"
 #include "access/transam.h"
 #include "catalog/pg_type.h"
+#include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "fmgr.h"
 #include "optimizer/optimizer.h"
 #include "parser/parse_coerce.h"
 #include "parser/parse_collate.h"
@@ -40,13 +40,91 @@
 #include "parser/parse_type.h"
 #include "parser/parser.h"
 #include "utils/acl.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
 
+#include "dp_block.h"
 #include "read_rows.h"
+
+/* ----------------
+ *		The texts of an SQL function's predicates, checked against limits.
+ * ----------------
+ */
+
+/* Memory kept for a predicate grows with its text. */
+static void
+check_length(int number, Size length, Size *total)
+{
+	*total += length;
+	if (length > DP_PREDICATE_LENGTH)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("predicate %d is too long", number),
+				 errdetail("It may have %d bytes.", DP_PREDICATE_LENGTH),
+				 errhint("Write a shorter predicate.")));
+	if (*total > DP_PREDICATES_LENGTH)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("predicates are too long"),
+				 errdetail("All together may have %d bytes.",
+						   DP_PREDICATES_LENGTH),
+				 errhint("Ask about fewer at a time.")));
+}
+
+/*
+ * dp_block_predicate_texts
+ *	  The elements of a text[] argument with predicates: a list of at least one
+ *	  char *.
+ *
+ * Errors: 22004 a NULL element, 22023 no elements or several dimensions, 54000
+ * more than DP_PREDICATES_MAX, or texts that are too long.
+ */
+List *
+dp_block_predicate_texts(ArrayType *array)
+{
+	List	   *texts = NIL;
+	Size		total = 0;
+	char	   *predicate;
+	Datum	   *values;
+	bool	   *nulls;
+	int			n;
+	int			i;
+
+	if (ARR_NDIM(array) > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("predicates must be an array of one dimension")));
+	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &values,
+					  &nulls, &n);
+	if (n == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("there are no predicates"),
+				 errhint("Write them as ARRAY['cost > 1000', 'age < 18'].")));
+	if (n > DP_PREDICATES_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("there are too many predicates"),
+				 errdetail("%d were given; at most %d are allowed.", n,
+						   DP_PREDICATES_MAX),
+				 errhint("Ask about fewer at a time.")));
+	for (i = 0; i < n; i++)
+	{
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("predicate %d is NULL", i + 1),
+					 errhint("Leave it out, or write 'false'.")));
+		predicate = TextDatumGetCString(values[i]);
+		check_length(i + 1, strlen(predicate), &total);
+		texts = lappend(texts, predicate);
+	}
+	return texts;
+}
 
 /* Argument of the error context callback: the predicate that raises. */
 typedef struct predicate_place
@@ -431,7 +509,7 @@ typedef struct public_columns
 
 /* The public column "name" or "relation.name", or NULL. */
 static Node *
-find_column(ParseState *pstate, ColumnRef *reference)
+predicates_find_column(ParseState *pstate, ColumnRef *reference)
 {
 	public_columns *state = pstate->p_ref_hook_state;
 	Node	   *last = llast(reference->fields);
@@ -530,7 +608,7 @@ dp_block_read_public_predicate(Oid relid, TupleDesc columns,
 	dp_refusal *refusal;
 
 	dp_bridge_set_local("search_path", "pg_catalog, pg_temp");
-	pstate->p_pre_columnref_hook = find_column;
+	pstate->p_pre_columnref_hook = predicates_find_column;
 	pstate->p_ref_hook_state = &state;
 	callback.callback = tell_place;
 	callback.arg = &place;

@@ -62,26 +62,11 @@ dp_block_only_asks(const JoinExpr *join)
 extern dp_refusal *dp_block_rowset_verify(Query *query, List *cte_stack,
 										  dp_rowset *rowset);
 
-/* ---- leaf.c ---- */
-extern List *dp_block_list_items(const Query *level);
-extern dp_leaf *dp_block_leaf_of(const dp_rowset *rowset,
-								 const RangeTblEntry *entry);
-extern int	dp_block_leaf_number(const RangeTblEntry *entry);
-extern dp_leaf *dp_block_leaf(const dp_rowset *rowset, int number);
-extern bool dp_block_has_join(const dp_rowset *rowset);
-extern bool dp_block_joins_private(const dp_rowset *rowset);
-extern Oid	dp_block_relation_of(const dp_rowset *rowset, Node *base,
-								 bool *nullable);
-extern bool dp_block_is_private(const RangeTblEntry *entry,
-								const dp_rowset *rowset);
-
-/* ---- conjunct.c ---- */
+/* ---- make_level.c ---- */
 extern List *dp_block_add_conjuncts(List *conjuncts, Node *condition);
 extern Node *dp_block_and(List *conjuncts);
 extern bool dp_block_is_equality(const OpExpr *comparison);
 extern Node *dp_block_widened(Node *node);
-
-/* ---- make_level.c ---- */
 extern Query *dp_block_make_level(List *entries);
 extern Node *dp_block_make_item(int n);
 extern Node *dp_block_join_items(Node *left, Node *right);
@@ -128,23 +113,18 @@ extern dp_refusal *dp_block_expand_with_inside(RangeTblEntry *entry,
 											   dp_rowset *rowset);
 extern dp_refusal *dp_block_check_with(const dp_rowset *rowset);
 
-/* ---- join.c ---- */
-extern dp_refusal *dp_block_check_join(Query *query,
-									   const dp_rowset *rowset);
-
-/* ---- unit_name.c ---- */
-extern const Node *dp_block_uncast(const Node *node);
-extern List *dp_block_unit_outputs(Query *query, const dp_rowset *rowset);
-extern bool dp_block_names_step(Query *query, const List *numbers,
+/* ---- leaf.c ---- */
+extern List *dp_block_list_items(const Query *level);
+extern dp_leaf *dp_block_leaf_of(const dp_rowset *rowset,
+								 const RangeTblEntry *entry);
+extern int	dp_block_leaf_number(const RangeTblEntry *entry);
+extern dp_leaf *dp_block_leaf(const dp_rowset *rowset, int number);
+extern bool dp_block_has_join(const dp_rowset *rowset);
+extern bool dp_block_joins_private(const dp_rowset *rowset);
+extern Oid	dp_block_relation_of(const dp_rowset *rowset, Node *base,
+								 bool *nullable);
+extern bool dp_block_is_private(const RangeTblEntry *entry,
 								const dp_rowset *rowset);
-extern bool dp_block_names_unit(Query *query, const Node *expression,
-								const dp_rowset *rowset);
-extern bool dp_block_equates_units(const Node *condition,
-								   const List *conditions, Query *query,
-								   const dp_rowset *rowset, Relids *a,
-								   Relids *b);
-
-/* ---- full_join.c ---- */
 extern bool dp_block_is_present(const Query *query, Relids items);
 extern bool dp_block_is_nullable(const Query *query, int item);
 extern Var *dp_block_above_joins(const Query *query, Var *column);
@@ -153,18 +133,9 @@ extern dp_refusal *dp_block_check_full(const JoinExpr *join,
 extern bool dp_block_full_once(const Query *query);
 extern void dp_block_keep_full(Query *inner);
 
-/* ---- semi_join.c ---- */
-extern bool dp_block_is_joined(const SubLink *link, List *cte_stack);
-extern bool dp_block_is_asked(Node *conjunct, List *cte_stack);
-extern Node *dp_block_whole_from(const FromExpr *from);
-extern dp_refusal *dp_block_pull_up(const Query *query, const SubLink *link,
-									bool negated, RangeTblEntry **entry,
-									List **conditions, int *tested);
+/* ---- exists.c ---- */
 extern dp_refusal *dp_block_join_subqueries(Query *query, List *cte_stack,
 											List **joins);
-
-/* ---- mark_join.c ---- */
-
 /* Verifies the right side of a join, which is nullable, and its condition. */
 typedef dp_refusal *(*dp_join_verifier) (Query *query, JoinExpr *join,
 										 List *cte_stack, dp_rowset *rowset);
@@ -174,22 +145,17 @@ extern dp_refusal *dp_block_mark_subqueries(Query *query, bool top,
 											dp_rowset *rowset,
 											dp_join_verifier verify);
 
-/* ---- unit_groups.c ---- */
+/* ---- unit_levels.c ---- */
 extern Node *dp_block_bounds_of_groups(Node *base);
 extern void dp_block_group_asked(Query *query, dp_rowset *rowset);
 extern dp_refusal *dp_block_check_groups(Query *query,
 										 const dp_rowset *rowset);
-
-/* ---- unit_windows.c ---- */
 extern void dp_block_number_windows(Query *query, int level);
 extern void dp_block_order_by_chance(Query *level);
-extern dp_refusal *dp_block_check_windows(Query *level,
-										  const dp_rowset *rowset);
-extern void dp_block_measure_windows(Query *level, const dp_block *block,
-									 int sources, dp_unit_level *sizes);
 
-/* ---- join_keys.c ---- */
-
+/* ---- join.c ---- */
+extern dp_refusal *dp_block_check_join(Query *query,
+									   const dp_rowset *rowset);
 /* A condition over base columns. */
 typedef struct dp_join_condition
 {
@@ -211,19 +177,20 @@ extern Query *dp_block_entry_query(Query *level, RangeTblEntry *joined);
 extern void dp_block_name_rows(dp_rowset *rowset, dp_block *block);
 extern dp_refusal *dp_block_select_rows(dp_block *block);
 
-/* ---- long_row.c ---- */
-extern dp_refusal *dp_block_check_row_length(Oid relid,
-											 const Bitmapset *columns);
-
-/* ---- column_type.c ---- */
-extern dp_refusal *dp_block_check_column_types(Query *inner);
-
 /* ---- unit.c ---- */
+extern const Node *dp_block_uncast(const Node *node);
+extern List *dp_block_unit_outputs(Query *query, const dp_rowset *rowset);
+extern bool dp_block_names_step(Query *query, const List *numbers,
+								const dp_rowset *rowset);
+extern bool dp_block_names_unit(Query *query, const Node *expression,
+								const dp_rowset *rowset);
+extern bool dp_block_equates_units(const Node *condition,
+								   const List *conditions, Query *query,
+								   const dp_rowset *rowset, Relids *a,
+								   Relids *b);
 extern dp_refusal *dp_block_check_unit_type(const dp_relation *relation);
 extern dp_refusal *dp_block_check_units(const dp_relation *relation,
 										const dp_relation *first);
-
-/* ---- unit_column.c ---- */
 extern TargetEntry *dp_block_group_unit(Query *level,
 										const dp_rowset *rowset);
 extern Expr *dp_block_rowset_unit(Query *query, const dp_rowset *rowset);

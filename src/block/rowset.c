@@ -6,14 +6,14 @@
  * rows computed from that unit's rows and public data alone.  Accepted are
  * levels (subqueries, views, CTEs) that select, project and filter the rows of
  * one item of FROM, or of several that are joined as join.c requires; and
- * levels that group rows by unit (unit_groups.c), have windows over them
- * (unit_windows.c), or combine those of several queries (united.c).
+ * levels that group rows by unit (unit_levels.c), have windows over them
+ * (unit_levels.c), or combine those of several queries (united.c).
  *
  * A chain of levels over one protected relation maps every row, independently,
  * to at most one row.  So it keeps "one row per unit", if that is proved of
  * the relation (unit.c).  Otherwise, and if anything is joined, a unit's rows
  * are bounded where they are counted; if each row is a unit without a name, it
- * may be joined with at most one row (run/fanout.c).
+ * may be joined with at most one row (run/joined_rows.c).
  *
  * Public is what reaches protected relations only through private aggregates:
  * a table, a list of values, a function's rows, a query over released values.
@@ -205,7 +205,7 @@ verify_left_out(Query *query, JoinExpr *join, List *cte_stack,
 
 /*
  * Turn EXISTS and IN of private rows into joins, each around the others, and
- * around all existing semijoins and antijoins (unit_groups.c).
+ * around all existing semijoins and antijoins (unit_levels.c).
  */
 static dp_refusal *
 verify_subqueries(bool top, bool nullable, level_walk *walk)
@@ -289,17 +289,17 @@ group_distinct(Query *level)
 
 /*
  * Aggregates of two levels may look the same, like count(*), and differ: over
- * base columns (base_column.c) a number that the planner sets anew
+ * base columns (leaf.c) a number that the planner sets anew
  * distinguishes them.
  */
 static bool
-number_walker(Node *node, void *context)
+rowset_number_walker(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
 	if (IsA(node, Aggref))
 		((Aggref *) node)->aggno = *(const int *) context;
-	return expression_tree_walker(node, number_walker, context);
+	return expression_tree_walker(node, rowset_number_walker, context);
 }
 
 /* Verify the outputs of a level below the block's own, after its inputs. */
@@ -326,8 +326,9 @@ verify_outputs(Query *query, dp_rowset *rowset)
 	if (grouped)
 	{
 		rowset->grouped++;
-		(void) number_walker((Node *) query->targetList, &rowset->grouped);
-		(void) number_walker(query->havingQual, &rowset->grouped);
+		(void) rowset_number_walker((Node *) query->targetList,
+									&rowset->grouped);
+		(void) rowset_number_walker(query->havingQual, &rowset->grouped);
 	}
 	query->hasSubLinks = false;
 	query->sortClause = NIL;

@@ -31,11 +31,6 @@ typedef struct dp_splitter
 	dp_refusal *refusal;		/* the first one of a walk */
 } dp_splitter;
 
-/* ---- unit_steps.c ---- */
-extern void dp_block_add_steps(const dp_relation *relation,
-							   dp_joined *source);
-extern Oid	dp_block_followed_type(const dp_joined *source);
-
 /* ---- split_block.c ---- */
 extern dp_refusal *dp_block_split_one(Query *query, List *cte_stack,
 										dp_block **block,
@@ -46,61 +41,29 @@ extern dp_aggregate_kind dp_block_kind_of(const Aggref *aggregate);
 extern dp_refusal *dp_block_check_aggregate(dp_splitter *s, Aggref *aggregate,
 											dp_value *value);
 
-/* ---- key.c ---- */
-extern Var *dp_block_column_of_extreme(Node *node);
-
-/* ---- key_condition.c ---- */
+/* ---- key_joined.c ---- */
 extern List *dp_block_key_conjuncts(Query *query);
-extern bool dp_block_key_tells_twins(Node *expression);
 extern dp_refusal *dp_block_find_key_conditions(const List *conjuncts,
 												Node *base, dp_key *key,
 												dp_refusal *refusal);
-
-/* ---- key_image.c ---- */
-extern dp_refusal *dp_block_classify_image(Query *query, Node *base,
-										   dp_key *key, dp_refusal *refusal,
-										   Expr **column);
-
-/* ---- key_joined.c ---- */
 extern dp_refusal *dp_block_classify_joined(const dp_block *block, Node *base,
 											const List *conjuncts,
 											const List *conditions,
 											dp_key *key, Node **values,
 											dp_refusal *refusal);
-extern bool dp_block_is_known(Node *expression);
-extern bool dp_block_is_repeatable(const dp_joined *source);
-
-/* ---- key_together.c ---- */
 extern List *dp_block_key_conditions(List *bases, const List *conjuncts);
 extern List *dp_block_join_keys(const dp_block *block, const List *bases,
 								const List *conditions);
 
-/* ---- key_undeclared.c ---- */
+/* ---- key.c ---- */
+extern Var *dp_block_column_of_extreme(Node *node);
+extern dp_refusal *dp_block_classify_image(Query *query, Node *base,
+										   dp_key *key, dp_refusal *refusal,
+										   Expr **column);
 extern dp_refusal *dp_block_classify_undeclared(Node *expression, dp_key *key,
 												dp_refusal *refusal);
 extern dp_refusal *dp_block_refuse_undeclared(const Aggref *aggregate);
 extern Expr *dp_block_no_unit(void);
-
-/* ---- keys_alone.c ---- */
-extern bool dp_block_split_keys(Query *query, List *cte_stack,
-								dp_block **block, RangeTblEntry **entry);
-
-/* ---- group_size.c ---- */
-extern bool dp_block_holds_size(Node *expression);
-extern void dp_block_add_sizes(dp_splitter *s, dp_block *block);
-
-/* ---- decorrelate.c ---- */
-extern Query *dp_block_decorrelate(Query *query, const Query *outer);
-extern dp_refusal *dp_block_refuse_other(const dp_block *block);
-
-/* ---- unused_column.c ---- */
-extern void dp_block_drop_unused(Query *query);
-
-/* ---- part_find.c ---- */
-extern void dp_block_find_part(dp_splitter *s, dp_block *block);
-
-/* ---- generated.c ---- */
-extern dp_refusal *dp_block_make_total(dp_block *block);
 
 /* ---- inline_function.c ---- */
 extern List *dp_block_inline_functions(Query *query, List **inval_items);
@@ -110,13 +73,12 @@ extern Node *dp_block_error_of(const FuncExpr *call);
 extern dp_refusal *dp_block_place_errors(Query *query, List **inval_items);
 
 /* ---- split_outer.c ---- */
+extern bool dp_block_holds_size(Node *expression);
+extern void dp_block_add_sizes(dp_splitter *s, dp_block *block);
 extern Aggref *dp_block_lift_aggregate(Aggref *aggregate, int level);
 extern dp_refusal *dp_block_make_outer(dp_splitter *s, RangeTblEntry **entry);
 
-/* ---- whole_row.c ---- */
-extern dp_refusal *dp_block_check_whole_rows(Query *query);
-
-/* ---- fingerprint.c ---- */
+/* ---- canonical.c ---- */
 extern int64 dp_block_fingerprint(const dp_block *block);
 
 #endif							/* DP_BLOCK_SPLIT_H */

@@ -1,33 +1,420 @@
 /*
  * split_block.c
- *	  Split a DP block in two.
+ *	  Split a block in two, and find which part of a partition it reads.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "read_rows.h"
+#include "split.h"
+
+/* ----------------
+ *		Checks that the columns of a block have the types they had when it was
+ *		analysed.
  *
- *	  SELECT ward, dp_count(*) FROM patients WHERE age >= 18
- *	  GROUP BY ward HAVING dp_count(*) > 20
+ * A function in FROM is inlined each time that a query is planned, and
+ * PostgreSQL's dependencies of a prepared query do not include what the
+ * function reads.  A column whose type has changed would be read as the old
+ * one, for example a number as the address of a text.
+ * ----------------
+ */
+
+/* The present type of a column; InvalidOid if there is no such column. */
+static Oid
+current_type(const RangeTblEntry *entry, AttrNumber column)
+{
+	const TargetEntry *target;
+
+	switch (entry->rtekind)
+	{
+		case RTE_RELATION:
+			return get_atttype(entry->relid, column);
+		case RTE_SUBQUERY:
+			target = get_tle_by_resno(entry->subquery->targetList, column);
+			return target == NULL || target->resjunk ? InvalidOid :
+				exprType((Node *) target->expr);
+		case RTE_NAMEDTUPLESTORE:
+			return column > list_length(entry->coltypes) ? InvalidOid :
+				list_nth_oid(entry->coltypes, column - 1);
+		default:
+			return InvalidOid;
+	}
+}
+
+static bool
+has_changed_walker(Node *node, void *context)
+{
+	const Query *level = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, has_changed_walker, node,
+								 QTW_IGNORE_JOINALIASES);
+	if (IsA(node, Var))
+	{
+		const Var  *var = (const Var *) node;
+
+		return var->varlevelsup == 0 && var->varattno > 0 &&
+			current_type(rt_fetch(var->varno, level->rtable),
+						 var->varattno) != var->vartype;
+	}
+	return expression_tree_walker(node, has_changed_walker, context);
+}
+
+/*
+ * check_column_types
+ *	  Check a verified inner query, whose joins are flattened.
+ */
+static dp_refusal *
+check_column_types(Query *inner)
+{
+	if (!has_changed_walker((Node *) inner, NULL))
+		return NULL;
+	return dp_bridge_refuse(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, -1,
+							"A relation or function changed since.  Nothing "
+							"was charged.",
+							"Run the query again; a prepared one must be "
+							"prepared again.",
+							"what a private query reads has other columns "
+							"than when it was analysed");
+}
+
+/* ----------------
+ *		Virtual generated columns (PostgreSQL 18) of private relations.
+ *
+ * The planner would replace them by their expressions after all our checks.
+ * So they are replaced here first: the expressions, although the table's owner
+ * wrote them, are judged like the analyst's and get total versions, since an
+ * error in one would reveal something about a row.
+ * ----------------
+ */
+
+typedef struct generated_context
+{
+	Query	   *level;
+	dp_refusal *refusal;
+} generated_context;
+
+/* A copy of the expression of a virtual generated column, or NULL. */
+static Node *
+expression_of(const RangeTblEntry *entry, const Var *var)
+{
+	Relation	rel = table_open(entry->relid, NoLock);
+	Node	   *expression = dp_bridge_virtual_expression(rel, var->varattno);
+
+	table_close(rel, NoLock);
+	if (expression != NULL)
+		ChangeVarNodes(expression, 1, var->varno, 0);
+	return expression;
+}
+
+static dp_refusal *
+split_block_refuse_column(const RangeTblEntry *entry, const Var *var)
+{
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, var->location,
+							"It is computed each time it is read, by an "
+							"expression that is not allowed on private rows.",
+							"Leave the column out, or let its owner make it "
+							"STORED.",
+							"virtual generated column \"%s\" cannot be used "
+							"on private rows",
+							get_attname(entry->relid, var->varattno, false));
+}
+
+static Node *
+generated_mutator(Node *node, void *context)
+{
+	generated_context *c = context;
+	RangeTblEntry *entry;
+	Node	   *expression;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Query))
+	{
+		generated_context inner = {(Query *) node, c->refusal};
+
+		node = (Node *) query_tree_mutator((Query *) node, generated_mutator,
+										   &inner, 0);
+		c->refusal = inner.refusal;
+		return node;
+	}
+	if (!IsA(node, Var) || ((Var *) node)->varlevelsup > 0)
+		return expression_tree_mutator(node, generated_mutator, context);
+	entry = rt_fetch(((Var *) node)->varno, c->level->rtable);
+	if (entry->rtekind != RTE_RELATION)
+		return copyObject(node);
+	expression = expression_of(entry, (Var *) node);
+	if (expression == NULL)
+		return copyObject(node);
+	if (c->refusal == NULL && dp_rules_check(expression) != NULL)
+		c->refusal = split_block_refuse_column(entry, (Var *) node);
+	return expression;
+}
+
+/*
+ * Replace virtual generated columns by their expressions, at all levels of a
+ * verified query.  Returns a refusal, or NULL with the new query in *query.
+ */
+static dp_refusal *
+expand_generated(Query **query)
+{
+	generated_context context = {*query, NULL};
+
+	*query = (Query *) generated_mutator((Node *) *query, &context);
+	return context.refusal;
+}
+
+/*
+ * make_total
+ *	  In all queries of a verified block that read private rows, replace
+ *	  virtual generated columns by their expressions, and make all expressions
+ *	  total.
+ */
+static dp_refusal *
+make_total(dp_block *block)
+{
+	dp_refusal *refusal = expand_generated(&block->inner);
+	ListCell   *lc;
+	ListCell   *lc2;
+
+	block->inner = (Query *) dp_rules_make_total((Node *) block->inner);
+	foreach(lc, block->sources)
+	{
+		dp_joined  *source = lfirst(lc);
+
+		if (!OidIsValid(source->relid))
+			continue;
+		if (refusal == NULL)
+			refusal = expand_generated(&source->query);
+		source->query = (Query *)
+			dp_rules_make_total((Node *) source->query);
+		foreach(lc2, source->steps)
+			if (refusal == NULL)
+				refusal = expand_generated((Query **) &lfirst(lc2));
+		source->steps = (List *) dp_rules_make_total((Node *) source->steps);
+	}
+	return refusal;
+}
+
+/* ----------------
+ *		Recognizes that a block reads only one part of its relation.
+ *
+ * A conjunct "column = value" at the top of WHERE, over a column that the
+ * owner declared immutable, keeps the block within the part of the rows that
+ * have this value: the ledger may then charge the part (doc/theory.md T50).
+ * Otherwise the release is charged in full.
+ *
+ * The value is computed once, before the charge, and a second conjunct
+ * requires that value of the rows: whatever the expression would return when
+ * rows are read, they belong to the charged part.
+ * ----------------
+ */
+
+/*
+ * Is the compared type the column's own? varchar compares as text; other
+ * binary-coercible casts, as to char(n), have another equality.
+ */
+static bool
+same_kind(Oid column, Oid compared)
+{
+	column = getBaseType(column);
+	compared = getBaseType(compared);
+	return column == compared ||
+		(column == VARCHAROID && compared == TEXTOID);
+}
+
+/* Which of `columns` the expression is, or 0. */
+static AttrNumber
+partition_column(dp_splitter *s, const Bitmapset *columns, Node *expression)
+{
+	Node	   *base = dp_block_rowset_base(s->query, expression);
+	Var		   *column;
+
+	while (IsA(base, RelabelType))
+		base = (Node *) ((RelabelType *) base)->arg;
+	if (!IsA(base, Var) || ((Var *) base)->varlevelsup != 0)
+		return 0;
+	column = (Var *) base;
+	if (column->varattno <= 0 || !bms_is_member(column->varattno, columns) ||
+		!same_kind(column->vartype, exprType(expression)) ||
+		!dp_protect_declare_is_guarded(s->rowset.relation->relid,
+									   column->varattno, NULL))
+		return 0;
+	return column->varattno;
+}
+
+static bool
+has_hoisted_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXTERN)
+		return ((Param *) node)->paramid < 0;
+	if (IsA(node, SubLink))
+		return true;
+	return expression_tree_walker(node, has_hoisted_walker, context);
+}
+
+/* Is it known before the query runs, and the same at each evaluation? */
+static bool
+is_plain_value(Node *node)
+{
+	return dp_rules_is_public_scalar(node) &&
+		!contain_mutable_functions(node) && !has_hoisted_walker(node, NULL);
+}
+
+static bool
+split_block_is_equality(OpExpr *comparison)
+{
+	Oid			type = exprType(linitial(comparison->args));
+	TypeCacheEntry *cache;
+
+	if (exprType(lsecond(comparison->args)) != type)
+		return false;
+	if (OidIsValid(comparison->inputcollid) &&
+		!get_collation_isdeterministic(comparison->inputcollid))
+		return false;
+	cache = lookup_type_cache(type, TYPECACHE_EQ_OPR);
+	return cache->eq_opr == comparison->opno;
+}
+
+static bool
+take_part(dp_splitter *s, dp_block *block, const Bitmapset *columns,
+		  Node *column, Node *value)
+{
+	AttrNumber	attnum = partition_column(s, columns, column);
+
+	if (attnum == 0)
+		return false;
+	block->part_attnum = attnum;
+	block->part_value = (Expr *) copyObject(value);
+	return true;
+}
+
+/* The comparison with the charged value in place of the expression. */
+static Node *
+hold_to_part(OpExpr *comparison, const Node *column)
+{
+	OpExpr	   *copy = (OpExpr *) copyObject(comparison);
+	bool		left = linitial(comparison->args) == column;
+	Node	   *value = left ? lsecond(comparison->args) :
+	linitial(comparison->args);
+	Param	   *param = makeNode(Param);
+
+	param->paramkind = PARAM_EXTERN;
+	param->paramid = DP_PART_PARAM;
+	param->paramtype = exprType(value);
+	param->paramtypmod = exprTypmod(value);
+	param->paramcollid = exprCollation(value);
+	param->location = -1;
+	if (left)
+		lsecond(copy->args) = param;
+	else
+		linitial(copy->args) = param;
+	return (Node *) copy;
+}
+
+/* Add the conjunct that restricts rows to the part to *held. */
+static bool
+match_comparison(dp_splitter *s, dp_block *block, const Bitmapset *columns,
+				 OpExpr *comparison, Node **held)
+{
+	Node	   *left;
+	Node	   *right;
+
+	if (list_length(comparison->args) != 2 ||
+		!split_block_is_equality(comparison))
+		return false;
+	left = linitial(comparison->args);
+	right = lsecond(comparison->args);
+	if (is_plain_value(right) && take_part(s, block, columns, left, right))
+		*held = hold_to_part(comparison, left);
+	else if (is_plain_value(left) &&
+			 take_part(s, block, columns, right, left))
+		*held = hold_to_part(comparison, right);
+	else
+		return false;
+	return true;
+}
+
+static bool
+match_conjunct(dp_splitter *s, dp_block *block, const Bitmapset *columns,
+			   Node *conjunct, Node **held)
+{
+	Node	   *inverted;
+
+	if (IsA(conjunct, OpExpr))
+		return match_comparison(s, block, columns, (OpExpr *) conjunct, held);
+	if (is_notclause(conjunct))
+	{
+		inverted = (Node *) get_notclausearg((Expr *) conjunct);
+		return IsA(inverted, Var) &&
+			take_part(s, block, columns, inverted,
+					  makeBoolConst(false, false));
+	}
+	return IsA(conjunct, Var) &&
+		take_part(s, block, columns, conjunct, makeBoolConst(true, false));
+}
+
+/*
+ * find_part
+ *	  Set the block's part, or leave it empty.  Called while the query's
+ *	  conditions are as written; may add a condition.
+ */
+static void
+find_part(dp_splitter *s, dp_block *block)
+{
+	Bitmapset  *columns =
+	dp_protect_attribute_partitions(s->rowset.relation->relid);
+	Node	   *held = NULL;
+	ListCell   *lc;
+
+	if (columns == NULL)
+		return;
+	foreach(lc, make_ands_implicit((Expr *) s->query->jointree->quals))
+	{
+		if (!match_conjunct(s, block, columns, lfirst(lc), &held))
+			continue;
+		if (held != NULL)
+			s->query->jointree->quals =
+				make_and_qual(s->query->jointree->quals, held);
+		return;
+	}
+}
+
+/* ----------------
+ *		Split a DP block in two.
+ *
+ *		SELECT ward, dp_count(*) FROM patients WHERE age >= 18
+ *		GROUP BY ward HAVING dp_count(*) > 20
  *
  * becomes an inner query over private rows,
  *
- *	  SELECT ward, dp_count(*) FROM patients WHERE age >= 18 GROUP BY ward
+ *		SELECT ward, dp_count(*) FROM patients WHERE age >= 18 GROUP BY ward
  *
  * whose dp_ aggregates the release replaces by exact ones when it runs, and an
  * outer query over the released rows with everything else:
  *
- *	  SELECT ward, n FROM release (ward, n) WHERE n > 20
+ *		SELECT ward, n FROM release (ward, n) WHERE n > 20
  *
  * The release is one range table entry; its columns are the group keys, then
  * the distinct aggregates, in order of appearance, then the 95% error of each.
  * Equal aggregates of one block are one released value, drawn and paid for
  * once.
+ * ----------------
  */
-#include "postgres.h"
-
-#include "access/htup_details.h"
-#include "catalog/pg_type.h"
-#include "nodes/makefuncs.h"
-#include "nodes/nodeFuncs.h"
-#include "utils/lsyscache.h"
-
-#include "split.h"
 
 /* ---- collecting ---- */
 
@@ -41,7 +428,7 @@ advice(Oid aggregate)
 }
 
 static bool
-collect_walker(Node *node, void *context)
+split_block_collect_walker(Node *node, void *context)
 {
 	dp_splitter *s = context;
 
@@ -81,15 +468,16 @@ collect_walker(Node *node, void *context)
 		bool		stop;
 
 		s->level++;
-		stop = query_tree_walker((Query *) node, collect_walker, context, 0);
+		stop = query_tree_walker((Query *) node, split_block_collect_walker,
+								 context, 0);
 		s->level--;
 		return stop;
 	}
-	return expression_tree_walker(node, collect_walker, context);
+	return expression_tree_walker(node, split_block_collect_walker, context);
 }
 
 static bool
-is_grouped(Query *query, TargetEntry *target)
+split_block_is_grouped(Query *query, TargetEntry *target)
 {
 	ListCell   *lc;
 
@@ -103,7 +491,7 @@ is_grouped(Query *query, TargetEntry *target)
 }
 
 static void
-add_column(dp_splitter *s, const char *name, Node *like)
+split_block_add_column(dp_splitter *s, const char *name, Node *like)
 {
 	s->names = lappend(s->names, makeString(pstrdup(name)));
 	s->types = lappend_oid(s->types, exprType(like));
@@ -135,7 +523,7 @@ same_type(Node *base, Expr *key)
  * of `other` represents undeclared ones.
  */
 static Node *
-value_of(const dp_key *key, Node *base, Expr *target)
+split_block_value_of(const dp_key *key, Node *base, Expr *target)
 {
 	bool		declared = key->kind == DP_KEY_IMAGE && key->base != NULL &&
 		key->base->kind == DP_KEY_DECLARED;
@@ -144,7 +532,7 @@ value_of(const dp_key *key, Node *base, Expr *target)
 }
 
 static dp_refusal *
-add_keys(dp_splitter *s, Query *inner, dp_block *block)
+split_block_add_keys(dp_splitter *s, Query *inner, dp_block *block)
 {
 	List	   *conjuncts = dp_block_key_conjuncts(s->query);
 	List	   *bases = NIL;
@@ -163,7 +551,7 @@ add_keys(dp_splitter *s, Query *inner, dp_block *block)
 		Expr	   *computed;
 		bool		nullable;
 
-		if (!is_grouped(s->query, target))
+		if (!split_block_is_grouped(s->query, target))
 			continue;
 		expression = dp_block_rowset_hoist((Node *) target->expr, &s->rowset);
 		refusal = dp_rules_check(expression);
@@ -190,10 +578,10 @@ add_keys(dp_splitter *s, Query *inner, dp_block *block)
 			set_nullable(key, IsA(base, NullTest));
 		block->keys = lappend(block->keys, key);
 		s->keys = lappend(s->keys, target->expr);
-		bases = lappend(bases, value_of(key, base, target->expr));
+		bases = lappend(bases, split_block_value_of(key, base, target->expr));
 		joined = lappend(joined, same_type(values, target->expr));
-		add_column(s, target->resname ? target->resname : "key",
-				   (Node *) target->expr);
+		split_block_add_column(s, target->resname ? target->resname : "key",
+							   (Node *) target->expr);
 		copy = makeTargetEntry(copyObject(computed),
 							   list_length(inner->targetList) + 1,
 							   pstrdup(target->resname ? target->resname :
@@ -211,7 +599,7 @@ add_keys(dp_splitter *s, Query *inner, dp_block *block)
  * released by threshold and every row is a unit, rows need no unit.
  */
 static dp_refusal *
-add_unit(dp_splitter *s, Query *inner, dp_block *block)
+split_block_add_unit(dp_splitter *s, Query *inner, dp_block *block)
 {
 	dp_refusal *refusal;
 	Expr	   *unit;
@@ -311,7 +699,7 @@ add_aggregates(dp_splitter *s, Query *inner, dp_block *block)
 		if (s->sizes != NIL)
 			value->size = list_nth_int(s->sizes, foreach_current_index(lc));
 		block->values = lappend(block->values, value);
-		add_column(s, name, (Node *) original);
+		split_block_add_column(s, name, (Node *) original);
 		inner->targetList =
 			lappend(inner->targetList,
 					makeTargetEntry((Expr *) aggregate,
@@ -453,15 +841,15 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 		refusal = dp_block_check_groups(query, &s.rowset);
 	if (refusal != NULL)
 		return refusal;
-	if (collect_walker((Node *) query->targetList, &s) ||
-		collect_walker(query->havingQual, &s))
+	if (split_block_collect_walker((Node *) query->targetList, &s) ||
+		split_block_collect_walker(query->havingQual, &s))
 		return s.refusal;
 	written = list_copy(s.aggregates);
 	dp_block_add_sizes(&s, b);
 
 	/* A unit with many rows may have rows in many parts. */
 	if (!s.rowset.many && !dp_block_has_join(&s.rowset))
-		dp_block_find_part(&s, b);
+		find_part(&s, b);
 	set_relations(&s, b);
 	refusal = dp_block_check_lists(query, &s.rowset);
 	if (refusal != NULL)
@@ -469,9 +857,9 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	s.conditions = dp_block_join_conditions(query);
 	dp_block_find_join_keys(query, s.conditions, &s.rowset, b);
 	b->inner = make_inner(query);
-	refusal = add_keys(&s, b->inner, b);
+	refusal = split_block_add_keys(&s, b->inner, b);
 	if (refusal == NULL)
-		refusal = add_unit(&s, b->inner, b);
+		refusal = split_block_add_unit(&s, b->inner, b);
 	if (refusal == NULL)
 		refusal = add_aggregates(&s, b->inner, b);
 	if (refusal == NULL)
@@ -490,7 +878,7 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 			refusal = refuse_correlated((Node *)
 										((dp_joined *) lfirst(lc))->query, -1);
 	if (refusal == NULL)
-		refusal = dp_block_check_column_types(b->inner);
+		refusal = check_column_types(b->inner);
 	if (refusal == NULL)
 		refusal = dp_block_select_rows(b);
 	if (refusal != NULL)
@@ -498,7 +886,7 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 
 	b->subqueries = s.rowset.hoisted;
 	b->fingerprint = dp_block_fingerprint(b);
-	refusal = dp_block_make_total(b);
+	refusal = make_total(b);
 	if (refusal != NULL)
 		return refusal;
 	dp_block_keep_full(b->inner);

@@ -5,6 +5,8 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parse_relation.h"
@@ -15,6 +17,217 @@
 
 #include "split.h"
 
+/* ----------------
+ *		dp_pg.suppress: counts of rows among the released values, by which the
+ *		release decides what it returns.
+ *
+ * A plain query has no row for an empty group, a private one a row for every
+ * public group; and a plain minimum of no rows is NULL, a private one any
+ * value.  Groups whose released count cannot be told from none are left out of
+ * the answer, and selections (minimum, quantile, most frequent value) among
+ * values whose count cannot be told from none are NULL.  This follows from
+ * released values only, so it costs nothing but the counts themselves, which
+ * are added if the query does not release them anyway.
+ * ----------------
+ */
+
+/* ---- the aggregates of a level ---- */
+
+typedef struct aggregate_search
+{
+	int			level;
+	List	   *found;			/* of Aggref *: distinct, level 0 */
+} aggregate_search;
+
+static bool
+split_outer_aggregate_walker(Node *node, void *context)
+{
+	aggregate_search *search = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Aggref) &&
+		(int) ((Aggref *) node)->agglevelsup == search->level)
+		search->found =
+			list_append_unique(search->found,
+							   dp_block_lift_aggregate((Aggref *) node,
+													   search->level));
+	if (IsA(node, Query))
+	{
+		search->level++;
+		(void) query_tree_walker((Query *) node, split_outer_aggregate_walker,
+								 context, 0);
+		search->level--;
+		return false;
+	}
+	return expression_tree_walker(node, split_outer_aggregate_walker, context);
+}
+
+/* ---- numbers of rows ---- */
+
+/* Is it the number of rows, dp_count(*)? */
+static bool
+is_size(const Aggref *aggregate)
+{
+	return aggregate->aggstar && aggregate->aggfilter == NULL &&
+		dp_catalog_aggregate_kind(aggregate->aggfnoid) == DP_AGG_COUNT;
+}
+
+static Aggref *
+split_outer_make_count(int nargs)
+{
+	const Oid	any = ANYOID;
+	Aggref	   *size = makeNode(Aggref);
+
+	size->aggfnoid = dp_catalog_aggregate("dp_count", nargs, &any);
+	if (!OidIsValid(size->aggfnoid))
+		elog(ERROR, "aggregate dp_count not found");
+	size->aggtype = INT8OID;
+	size->aggkind = AGGKIND_NORMAL;
+	size->aggsplit = AGGSPLIT_SIMPLE;
+	size->aggno = -1;
+	size->aggtransno = -1;
+	size->location = -1;
+	return size;
+}
+
+/* The position of an aggregate, from 1; it is added if missing. */
+static int
+split_outer_place_of(List **aggregates, Aggref *wanted)
+{
+	ListCell   *lc;
+
+	foreach(lc, *aggregates)
+		if (equal(lfirst(lc), wanted))
+			return foreach_current_index(lc) + 1;
+	*aggregates = lappend(*aggregates, wanted);
+	return list_length(*aggregates);
+}
+
+/* The position of the number of rows, dp_count(*). */
+static int
+size_place(List **aggregates)
+{
+	Aggref	   *size;
+	ListCell   *lc;
+
+	foreach(lc, *aggregates)
+		if (is_size(lfirst(lc)))
+			return foreach_current_index(lc) + 1;
+	size = split_outer_make_count(0);
+	size->aggstar = true;
+	return split_outer_place_of(aggregates, size);
+}
+
+/*
+ * The position of the number of values among which an aggregate selects,
+ * dp_count(x).
+ */
+static int
+values_place(List **aggregates, const Aggref *selection)
+{
+	TargetEntry *first = linitial(selection->args);
+	Aggref	   *size = split_outer_make_count(1);
+
+	size->args = list_make1(makeTargetEntry(copyObject(first->expr), 1, NULL,
+											false));
+	size->aggargtypes = list_make1_oid(exprType((Node *) first->expr));
+	size->inputcollid = exprCollation((Node *) first->expr);
+	size->aggfilter = copyObject(selection->aggfilter);
+	return split_outer_place_of(aggregates, size);
+}
+
+/* Does it return some value whether or not there is a row? */
+static bool
+selects(const Aggref *aggregate)
+{
+	switch (dp_catalog_aggregate_kind(aggregate->aggfnoid))
+	{
+		case DP_AGG_QUANTILE:
+		case DP_AGG_MEDIAN:
+		case DP_AGG_MIN:
+		case DP_AGG_MAX:
+		case DP_AGG_ARGMAX:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/*
+ * Add the counts that decide.  *group: that of the whole group, or 0 if there
+ * are no keys; the list has for each aggregate the position of its own, or 0.
+ */
+static List *
+add_sizes(List **aggregates, bool grouped, int *group)
+{
+	List	   *own = NIL;
+	int			n = list_length(*aggregates);
+	int			i;
+
+	*group = grouped && n > 0 ? size_place(aggregates) : 0;
+	for (i = 0; i < n; i++)
+	{
+		const Aggref *aggregate = list_nth(*aggregates, i);
+
+		own = lappend_int(own, !selects(aggregate) ? 0 :
+						  values_place(aggregates, aggregate));
+	}
+	while (list_length(own) < list_length(*aggregates))
+		own = lappend_int(own, 0);
+	return own;
+}
+
+/* ---- what splitting asks for ---- */
+
+/* dp_block_holds_size: does an expression of a level use such a count? */
+bool
+dp_block_holds_size(Node *expression)
+{
+	aggregate_search search = {0, NIL};
+	ListCell   *lc;
+
+	(void) split_outer_aggregate_walker(expression, &search);
+	foreach(lc, search.found)
+		if (is_size(lfirst(lc)))
+			return true;
+	return false;
+}
+
+/*
+ * dp_block_added_sizes
+ *	  How many counts a level that is not yet split will release in addition to
+ *	  what it asks for.
+ */
+int
+dp_block_added_sizes(const Query *query)
+{
+	aggregate_search search = {0, NIL};
+	int			group;
+	int			n;
+
+	if (!dp_bridge_suppresses() || !dp_catalog_has_own_aggregate(query))
+		return 0;
+	(void) split_outer_aggregate_walker((Node *) query->targetList, &search);
+	(void) split_outer_aggregate_walker(query->havingQual, &search);
+	n = list_length(search.found);
+	(void) add_sizes(&search.found, query->groupClause != NIL, &group);
+	return list_length(search.found) - n;
+}
+
+/*
+ * dp_block_add_sizes
+ *	  Find the counts that decide among the collected aggregates, or add them,
+ *	  and record them in the block.
+ */
+void
+dp_block_add_sizes(dp_splitter *s, dp_block *block)
+{
+	if (dp_bridge_suppresses())
+		s->sizes = add_sizes(&s->aggregates, s->query->groupClause != NIL,
+							 &block->size);
+}
+
 static Var *
 release_column(dp_splitter *s, int column, Node *like)
 {
@@ -24,7 +237,7 @@ release_column(dp_splitter *s, int column, Node *like)
 
 /* The release column of a key that equals the node, or 0. */
 static int
-key_column(dp_splitter *s, Node *node)
+split_outer_key_column(dp_splitter *s, Node *node)
 {
 	ListCell   *lc;
 	int			column = 0;
@@ -236,7 +449,7 @@ asks_error(const dp_splitter *s, Node *node)
 }
 
 static dp_refusal *
-refuse_column(dp_splitter *s, const Var *var)
+split_outer_refuse_column(dp_splitter *s, const Var *var)
 {
 	RangeTblEntry *entry;
 
@@ -276,13 +489,13 @@ release_mutator(Node *node, void *context)
 	if (asks_error(s, node) != NULL)
 		return (Node *)
 			release_column(s, error_column(s, asks_error(s, node)), node);
-	column = key_column(s, node);
+	column = split_outer_key_column(s, node);
 	if (column > 0)
 		return (Node *) release_column(s, column, node);
 	if (IsA(node, Var) && (int) ((Var *) node)->varlevelsup == s->level)
 	{
 		if (s->refusal == NULL)
-			s->refusal = refuse_column(s, (Var *) node);
+			s->refusal = split_outer_refuse_column(s, (Var *) node);
 		return copyObject(node);
 	}
 	if (IsA(node, Query))
@@ -303,7 +516,7 @@ release_mutator(Node *node, void *context)
  * constants included: the release decides which keys appear.
  */
 static List *
-outer_targets(dp_splitter *s)
+split_outer_outer_targets(dp_splitter *s)
 {
 	List	   *targets = (List *) release_mutator((Node *)
 												   s->query->targetList, s);
@@ -392,7 +605,7 @@ rebuild_query(dp_splitter *s, List *targets, Node *having,
 dp_refusal *
 dp_block_make_outer(dp_splitter *s, RangeTblEntry **entry)
 {
-	List	   *targets = outer_targets(s);
+	List	   *targets = split_outer_outer_targets(s);
 	Node	   *having = release_mutator(s->query->havingQual, s);
 
 	if (s->refusal != NULL)

@@ -4,21 +4,665 @@
  *
  * Memory holds the groups of some units at a time, and the rows made from them
  * above.  Their largest number follows from the numbers of the unit's rows
- * (bound/gather_unit.c): at each level from those sources that are not below a
+ * (bound/gather.c): at each level from those sources that are not below a
  * level that makes one row of each unit, and whose row is not determined by
  * another source's row, as an order is by its line, or a group is if an outer
  * join matches at most one.
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/typcache.h"
 
 #include "read_rows.h"
+#include "split.h"
+
+static dp_refusal *block_check_windows(Query *level,
+									   const dp_rowset *rowset);
+
+/* ----------------
+ *		Levels that group rows by unit.
+ *
+ *		SELECT dp_avg(n) FROM (SELECT person, count(*) AS n FROM visits
+ *							 GROUP BY person) AS s
+ *
+ * Each group belongs to one unit, so what is computed from it is a function of
+ * this unit's rows, and the level's rows are unit-local like those from which
+ * they are made (doc/theory.md T98).  DISTINCT is a GROUP BY of all columns.
+ *
+ * This requires that the result does not depend on the order of rows, which
+ * other units' rows decide: a group shows one of several equal spellings by
+ * that order.  So keys must be of types whose equal values are identical; and
+ * a column that is no key, which PostgreSQL allows together with a primary
+ * key, is refused.
+ * ----------------
+ */
+
+static Node *
+key_of(const Query *level, const SortGroupClause *clause)
+{
+	return (Node *) get_sortgroupclause_tle((SortGroupClause *) clause,
+											level->targetList)->expr;
+}
+
+static Node *
+bounds_mutator(Node *node, void *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Aggref) && dp_rules_is_between((Aggref *) node))
+	{
+		TargetEntry *argument = linitial(((Aggref *) node)->args);
+
+		return copyObject((Node *) argument->expr);
+	}
+	return expression_tree_mutator(node, bounds_mutator, context);
+}
+
+/*
+ * dp_block_bounds_of_groups
+ *	  A base in which minimum, maximum and average of a group are replaced by
+ *	  their argument, whose range contains them: for bounds only.
+ */
+Node *
+dp_block_bounds_of_groups(Node *base)
+{
+	return bounds_mutator(base, NULL);
+}
+
+/* ---- what is refused ---- */
+
+static dp_refusal *
+refuse_unit(void)
+{
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							"There, rows of one privacy unit would depend on "
+							"rows of another.",
+							"Group by the column that names the privacy "
+							"unit, too; or aggregate privately at that level, "
+							"or leave it to the outer query.",
+							"an aggregate or GROUP BY without the privacy "
+							"unit is not supported below a private aggregate");
+}
+
+static dp_refusal *
+unit_levels_refuse_key(Node *key)
+{
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, exprLocation(key),
+							"Values of its type have no hash, or equal ones "
+							"can be spelled differently.",
+							"Cast it to text or to a whole number, under a "
+							"deterministic collation.",
+							"type %s cannot be grouped by below a private "
+							"aggregate", format_type_be(exprType(key)));
+}
+
+static bool
+is_same_when_equal(Node *key)
+{
+	Oid			type = getBaseType(exprType(key));
+	Oid			collation = exprCollation(key);
+
+	return type < FirstNormalObjectId && !dp_places_has_twins(type) &&
+		OidIsValid(lookup_type_cache(type, TYPECACHE_HASH_PROC)->hash_proc) &&
+		!OidIsValid(get_element_type(type)) && !type_is_rowtype(type) &&
+		(!OidIsValid(collation) || get_collation_isdeterministic(collation));
+}
+
+/* ---- what is only asked for ---- */
+
+static bool
+can_group(const Query *level)
+{
+	ListCell   *lc;
+
+	foreach(lc, level->targetList)
+		if (!is_same_when_equal((Node *)
+								((const TargetEntry *) lfirst(lc))->expr))
+			return false;
+	return true;
+}
+
+/*
+ * Make the rows of a right side that is a join distinct; their unit is a
+ * column.
+ */
+static void
+group_right(const JoinExpr *join, Query *query, dp_rowset *rowset)
+{
+	RangeTblEntry *entry =
+	rt_fetch(((const RangeTblRef *) join->rarg)->rtindex, query->rtable);
+	Query	   *level = entry->subquery;
+
+	if (dp_block_leaf_of(rowset, entry) != NULL ||
+		dp_block_is_whole(level) || level->setOperations != NULL ||
+		list_length(dp_block_list_items(level)) < 2 ||
+		dp_block_unit_outputs(level, rowset) == NIL ||
+		!can_group(level))
+		return;
+	dp_block_group_by_all(level);
+	rowset->grouped++;
+}
+
+/*
+ * Semijoins and antijoins are around all other joins of their level
+ * (exists.c).
+ */
+static void
+group_asked(const Node *item, Query *query, dp_rowset *rowset)
+{
+	const JoinExpr *join = (const JoinExpr *) item;
+
+	if (IsA(item, RangeTblRef) || !dp_block_only_asks(join))
+		return;
+	group_right(join, query, rowset);
+	group_asked(join->larg, query, rowset);
+}
+
+/*
+ * dp_block_group_asked
+ *	  Make joined rows on the right of semijoins and antijoins distinct.
+ *	  Groups have a known size (unit_levels.c), so that they may be hashed;
+ *	  otherwise each row would be compared with each.
+ */
+void
+dp_block_group_asked(Query *query, dp_rowset *rowset)
+{
+	ListCell   *lc;
+
+	foreach(lc, dp_block_from(query))
+		group_asked(lfirst(lc), query, rowset);
+	foreach(lc, query->rtable)
+	{
+		RangeTblEntry *entry = lfirst(lc);
+
+		if (entry->rtekind == RTE_SUBQUERY && entry->subquery != NULL &&
+			dp_block_leaf_of(rowset, entry) == NULL)
+			dp_block_group_asked(entry->subquery, rowset);
+	}
+}
+
+/* ---- what is refused, of columns ---- */
+
+typedef struct loose_walk
+{
+	List	   *keys;
+	Node	   *found;			/* a column that is no key */
+} loose_walk;
+
+static bool
+loose_walker(Node *node, void *context)
+{
+	loose_walk *walk = context;
+
+	if (node == NULL || IsA(node, Aggref) || list_member(walk->keys, node))
+		return false;
+	if (IsA(node, Var))
+	{
+		walk->found = node;
+		return true;
+	}
+	return expression_tree_walker(node, loose_walker, context);
+}
+
+/* Refuses a grouped level that shows a column that is no key. */
+static dp_refusal *
+check_loose(Query *level)
+{
+	loose_walk	walk = {get_sortgrouplist_exprs(level->groupClause,
+												level->targetList)};
+
+	if (!loose_walker((Node *) level->targetList, &walk) &&
+		!loose_walker(level->havingQual, &walk))
+		return NULL;
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+							exprLocation(walk.found), NULL,
+							"Add it to GROUP BY.",
+							"a column that is not grouped by is not supported "
+							"below a private aggregate");
+}
+
+static dp_refusal *
+unit_levels_check_level(Query *level, const dp_rowset *rowset)
+{
+	ListCell   *lc;
+
+	if (dp_block_group_unit(level, rowset) == NULL)
+		return refuse_unit();
+	foreach(lc, level->groupClause)
+	{
+		Node	   *key = key_of(level, lfirst(lc));
+
+		if (!is_same_when_equal(key))
+			return unit_levels_refuse_key(key);
+	}
+	return check_loose(level);
+}
+
+/*
+ * dp_block_check_groups
+ *	  Refuses levels below a verified query that group rows of several units.
+ */
+dp_refusal *
+dp_block_check_groups(Query *query, const dp_rowset *rowset)
+{
+	dp_refusal *refusal = NULL;
+	ListCell   *lc;
+
+	if (rowset->grouped == 0)
+		return NULL;
+	foreach(lc, query->rtable)
+	{
+		RangeTblEntry *entry = lfirst(lc);
+
+		if (refusal != NULL || entry->rtekind != RTE_SUBQUERY ||
+			entry->subquery == NULL ||
+			dp_block_leaf_of(rowset, entry) != NULL)
+			continue;
+		/*
+		 * from the inside out: the unit of a level is a key of the level below
+		 */
+		refusal = dp_block_check_groups(entry->subquery, rowset);
+		if (refusal == NULL && dp_block_is_grouped(entry->subquery))
+		{
+			dp_block_add_unit_key(entry, rowset);
+			refusal = unit_levels_check_level(entry->subquery, rowset);
+		}
+		if (refusal == NULL && entry->subquery->hasWindowFuncs)
+			refusal = block_check_windows(entry->subquery, rowset);
+	}
+	return refusal;
+}
+
+/* ----------------
+ *		Levels with windows whose partitions each belong to one unit.
+ *
+ *		SELECT dp_avg(cost) FROM (SELECT person, cost, row_number() OVER
+ *								(PARTITION BY person ORDER BY day) AS n
+ *								FROM visits) AS s WHERE n = 1
+ *
+ * Rows of a partition share the unit, so a window function's results are
+ * functions of this unit's rows, unless they depend on the order in which rows
+ * arrive (rules/unit_window.c), and the level's rows are unit-local like those
+ * from which they are made (doc/theory.md T153).  The level has as many rows
+ * as without windows.
+ *
+ * Windows over groups are treated as those of a level above.
+ * ----------------
+ */
+
+/*
+ * The range of window numbers of a level; those of different levels are
+ * disjoint.
+ */
+#define MOST_WINDOWS 1000
+
+/* ---- which is which ---- */
+
+static bool
+unit_levels_number_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, WindowFunc))
+		((WindowFunc *) node)->winref += *(const Index *) context;
+	return expression_tree_walker(node, unit_levels_number_walker, context);
+}
+
+/*
+ * dp_block_number_windows
+ *	  Number the windows of a level differently from those of other levels, in
+ *	  place, so that equal-looking window functions differ.  `level`: its
+ *	  number, from 1.
+ */
+void
+dp_block_number_windows(Query *query, int level)
+{
+	Index		first = level * MOST_WINDOWS;
+	ListCell   *lc;
+
+	(void) unit_levels_number_walker((Node *) query->targetList, &first);
+	foreach(lc, query->windowClause)
+		lfirst_node(WindowClause, lc)->winref += first;
+}
+
+/* ---- any order ---- */
+
+static bool
+is_random(const Node *node)
+{
+	const FuncExpr *call = (const FuncExpr *) node;
+
+	return IsA(node, FuncExpr) && call->args == NIL &&
+		call->funcid < FirstGenbkiObjectId &&
+		strcmp(get_func_name(call->funcid), "random") == 0;
+}
+
+/* The sort clauses before random(); *target: that of random(), or NULL. */
+static List *
+before_random(const WindowClause *window, const Query *level,
+			  TargetEntry **target)
+{
+	List	   *before = NIL;
+	ListCell   *lc;
+
+	*target = NULL;
+	foreach(lc, window->orderClause)
+	{
+		TargetEntry *key = get_sortgroupclause_tle(lfirst(lc),
+												   level->targetList);
+
+		if (is_random((Node *) key->expr))
+		{
+			*target = key;
+			break;
+		}
+		before = lappend(before, lfirst(lc));
+	}
+	return before;
+}
+
+/*
+ * dp_block_order_by_chance
+ *	  ORDER BY random() in a window over single rows asks for a random order:
+ *	  mark the window accordingly (rules/unit_window.c), in place, since
+ *	  volatile functions are not allowed on private rows.
+ */
+void
+dp_block_order_by_chance(Query *level)
+{
+	ListCell   *lc;
+
+	foreach(lc, level->windowClause)
+	{
+		WindowClause *window = lfirst(lc);
+		TargetEntry *target;
+		List	   *before = before_random(window, level, &target);
+
+		if (target == NULL || !target->resjunk ||
+			dp_rules_looks_at_peers(level, window))
+			continue;
+		window->orderClause = before;
+		window->name = pstrdup(DP_RULES_ANY_ORDER);
+		target->expr = (Expr *) makeNullConst(FLOAT8OID, -1, InvalidOid);
+	}
+}
+
+/* ---- partitions ---- */
+
+static dp_refusal *
+refuse_partition(const Query *level, const WindowClause *window)
+{
+	Node	   *first = window->partitionClause == NIL ? NULL :
+	get_sortgroupclause_expr(linitial(window->partitionClause),
+							 level->targetList);
+
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+							exprLocation(first),
+							"There, rows of one privacy unit would depend on "
+							"rows of another.",
+							"Add the column that names the privacy unit to "
+							"PARTITION BY; or use the window over released "
+							"values, in an outer query.",
+							"a window without the privacy unit in PARTITION "
+							"BY is not supported below a private aggregate");
+}
+
+/* Does each partition of a window have the rows of one unit? */
+static bool
+parts_units(const WindowClause *window, Query *level, const dp_rowset *rowset)
+{
+	List	   *numbers = NIL;
+	ListCell   *lc;
+
+	foreach(lc, window->partitionClause)
+	{
+		const TargetEntry *target =
+		get_sortgroupclause_tle(lfirst(lc), level->targetList);
+
+		numbers = lappend_int(numbers, target->resno);
+	}
+	return dp_block_names_step(level, numbers, rowset) ||
+		list_intersection_int(numbers,
+							  dp_block_unit_outputs(level, rowset)) != NIL;
+}
+
+/* Is an expression over base columns a stored value? */
+static bool
+is_stored(const Node *base)
+{
+	const CaseExpr *choice = (const CaseExpr *) base;
+	ListCell   *lc;
+
+	if (IsA(base, RelabelType))
+		return is_stored((const Node *) ((const RelabelType *) base)->arg);
+	if (IsA(base, Const))
+		return ((const Const *) base)->constisnull;
+	if (!IsA(base, CaseExpr))
+		return IsA(base, Var) || IsA(base, Aggref);
+	foreach(lc, choice->args)
+		if (!is_stored((Node *) lfirst_node(CaseWhen, lc)->result))
+			return false;
+	return is_stored((Node *) choice->defresult);
+}
+
+/*
+ * Windows keep rows with their texts, so the length of these must be bounded.
+ */
+static dp_refusal *
+check_texts(Query *level)
+{
+	ListCell   *lc;
+
+	foreach(lc, pull_var_clause((Node *) level->targetList,
+								PVC_RECURSE_WINDOWFUNCS))
+	{
+		Node	   *column = lfirst(lc);
+
+		if (get_typlen(exprType(column)) == -1 &&
+			getBaseType(exprType(column)) != NUMERICOID &&
+			!is_stored(dp_block_rowset_base(level, column)))
+			return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+									exprLocation(column),
+									"Windows keep rows in memory, and nothing "
+									"says how long it may be.",
+									"Compute it above the window.",
+									"a text that is computed below a window "
+									"is not supported below a private "
+									"aggregate");
+	}
+	return NULL;
+}
+
+/*
+ * block_check_windows
+ *	  Refuses a verified level unless each partition of its windows belongs to
+ *	  one unit, because of a column that is the unit or the columns of the
+ *	  first step of a path to it, and the length of rows is bounded.
+ */
+static dp_refusal *
+block_check_windows(Query *level, const dp_rowset *rowset)
+{
+	ListCell   *lc;
+
+	foreach(lc, level->windowClause)
+		if (!parts_units(lfirst(lc), level, rowset))
+			return refuse_partition(level, lfirst(lc));
+	return check_texts(level);
+}
+
+/* ---- sizes ---- */
+
+/*
+ * Memory for a row that a window keeps: one copy to be sorted and one in its
+ * partition, and pointers to them, in arrays of at most twice the number.
+ */
+#define ROW_BYTES 256
+#define COPIES 3				/* of a value and of keys made from it, per
+								 * row */
+#define LONGEST_COLUMN ((Size) BLCKSZ)	/* in a row of a table */
+#define LONGEST_SUM ((Size) 1024)
+
+/*
+ * How many times rows are kept: twice by each window, which counts as two if
+ * it has functions of both kinds, and once above.
+ */
+static int
+count_copies(const Query *level)
+{
+	int			copies = 1;
+	ListCell   *lc;
+
+	foreach(lc, level->windowClause)
+		copies += dp_rules_looks_at_peers(level, lfirst(lc)) ? 4 : 2;
+	return copies;
+}
+
+static void
+add_bytes(dp_unit_level *sizes, Node *value, Size most)
+{
+	int			length = get_typlen(exprType(value));
+
+	sizes->group += MAXALIGN(length > 0 ? length : most);
+}
+
+/*
+ * Add a column that the level reads.  `apart`: the unit's rows are repeated
+ * only as often as public rows are joined with them, so that their own size
+ * bounds it.
+ */
+static void
+unit_levels_add_column(dp_unit_level *sizes, Query *level,
+					   const dp_block *block, Node *column, bool apart)
+{
+	const Node *base = dp_block_rowset_base(level, column);
+
+	while (IsA(base, RelabelType))
+		base = (const Node *) ((const RelabelType *) base)->arg;
+	if (get_typlen(exprType(column)) > 0)
+		add_bytes(sizes, column, 0);
+	else if (!IsA(base, Var))
+		add_bytes(sizes, column, dp_rules_kept_bytes(column, level));
+	else if (!OidIsValid(list_nth_oid(block->relids,
+									  ((const Var *) base)->varno - 1)))
+		sizes->public++;
+	else if (apart)
+		sizes->private++;
+	else
+		sizes->group += LONGEST_COLUMN;
+}
+
+typedef struct result_walk
+{
+	Query	   *level;
+	const dp_block *block;
+	bool		apart;			/* as for add_column */
+	dp_unit_level *sizes;
+} result_walk;
+
+/* Is it a column of another row, which is used for no third row? */
+static bool
+is_of_another(const WindowFunc *function)
+{
+	switch (function->winfnoid)
+	{
+		case F_LAG_ANYELEMENT:
+		case F_LAG_ANYELEMENT_INT4:
+		case F_LEAD_ANYELEMENT:
+		case F_LEAD_ANYELEMENT_INT4:
+			return IsA(linitial(function->args), Var);
+		default:
+			return false;
+	}
+}
+
+/* Is it a column of some row, as stored? */
+static bool
+is_column_of(const WindowFunc *function)
+{
+	switch (function->winfnoid)
+	{
+		case F_FIRST_VALUE:
+		case F_LAST_VALUE:
+		case F_NTH_VALUE:
+		case F_LAG_ANYCOMPATIBLE_INT4_ANYCOMPATIBLE:
+		case F_LEAD_ANYCOMPATIBLE_INT4_ANYCOMPATIBLE:
+			return IsA(linitial(function->args), Var);
+		default:
+			return false;
+	}
+}
+
+/* Most bytes of a result of variable length. */
+static Size
+result_bytes(const WindowFunc *function, const Query *level)
+{
+	const char *name = get_func_name(function->winfnoid);
+
+	if (is_column_of(function))
+		return LONGEST_COLUMN;
+	return strcmp(name, "sum") == 0 || strcmp(name, "avg") == 0 ?
+		LONGEST_SUM : dp_rules_kept_bytes(linitial(function->args), level);
+}
+
+/* Add the results of windows: numbers, or values of rows. */
+static bool
+result_walker(Node *node, void *context)
+{
+	result_walk *walk = context;
+	WindowFunc *function = (WindowFunc *) node;
+
+	if (node == NULL)
+		return false;
+	if (!IsA(node, WindowFunc))
+		return expression_tree_walker(node, result_walker, context);
+	if (is_of_another(function))
+		unit_levels_add_column(walk->sizes, walk->level, walk->block,
+							   linitial(function->args), walk->apart);
+	else
+		add_bytes(walk->sizes, node, get_typlen(exprType(node)) > 0 ? 0 :
+				  result_bytes(function, walk->level));
+	return false;
+}
+
+/*
+ * block_measure_windows
+ *	  Add the memory of a level's row in its windows; `sources`: the number of
+ *	  private items from which its rows are chosen.
+ */
+static void
+block_measure_windows(Query *level, const dp_block *block, int sources,
+					  dp_unit_level *sizes)
+{
+	int			copies = count_copies(level);
+	bool		apart = sources <= 1;
+	result_walk walk = {level, block, apart, sizes};
+	List	   *columns = NIL;
+	ListCell   *lc;
+
+	foreach(lc, pull_var_clause((Node *) level->targetList,
+								PVC_RECURSE_WINDOWFUNCS))
+		columns = list_append_unique(columns, lfirst(lc));
+	foreach(lc, columns)
+		unit_levels_add_column(sizes, level, block, lfirst(lc), apart);
+	sizes->group *= COPIES;
+	sizes->private *= COPIES;
+	sizes->public *= COPIES;
+	(void) result_walker((Node *) level->targetList, &walk);
+	sizes->group = copies * (ROW_BYTES + sizes->group);
+	sizes->private *= copies;
+	sizes->public *= copies;
+	sizes->spread = true;
+}
 
 #define GROUP_BYTES 256			/* of a hash table, per group */
 
@@ -34,7 +678,7 @@ plain(const Node *node)
 
 /* Is a column of an item equated with something that does not use the item? */
 static bool
-is_given(int item, AttrNumber column, const List *conditions)
+unit_levels_is_given(int item, AttrNumber column, const List *conditions)
 {
 	ListCell   *lc;
 
@@ -82,7 +726,7 @@ finds_one(const Query *level, const JoinExpr *join)
 		const TargetEntry *key = get_sortgroupclause_tle(lfirst(lc),
 														 groups->targetList);
 
-		if (!is_given(item->rtindex, key->resno, conditions))
+		if (!unit_levels_is_given(item->rtindex, key->resno, conditions))
 			return false;
 	}
 	return true;
@@ -167,7 +811,7 @@ dp_block_groups_once(const dp_block *block)
 
 /* Is a leaf private, and its row not determined by another's? */
 static bool
-is_chosen(int number, const dp_block *block)
+unit_levels_is_chosen(int number, const dp_block *block)
 {
 	ListCell   *lc;
 
@@ -200,13 +844,13 @@ entry_choices(const RangeTblEntry *entry, const dp_block *block, bool chosen)
 		return chosen && has_unit_rows(entry->subquery) ? list_make1(NULL) :
 			list_choices(entry->subquery, block, chosen);
 	number = dp_block_leaf_number(entry);
-	return list_make1(chosen && !is_chosen(number, block) ? NULL :
+	return list_make1(chosen && !unit_levels_is_chosen(number, block) ? NULL :
 					  bms_make_singleton(number));
 }
 
 /* The union of each set of one list with each of the other. */
 static List *
-multiply(const List *some, const List *others)
+unit_levels_multiply(const List *some, const List *others)
 {
 	List	   *product = NIL;
 	ListCell   *lc;
@@ -231,7 +875,7 @@ list_choices(const Query *level, const dp_block *block, bool chosen)
 
 		sum = list_concat(sum, own);
 		if (level->setOperations == NULL)
-			choices = multiply(choices, own);
+			choices = unit_levels_multiply(choices, own);
 	}
 	return level->setOperations != NULL ? sum : choices;
 }
@@ -334,7 +978,7 @@ dp_block_key_spreads(const dp_block *block, int n)
 }
 
 static bool
-is_column(Query *level, Node *value)
+unit_levels_is_column(Query *level, Node *value)
 {
 	return IsA(plain(dp_block_rowset_base(level, value)), Var);
 }
@@ -344,12 +988,12 @@ is_column(Query *level, Node *value)
  * value of an expression, which may be longer than its inputs.
  */
 static void
-add_value(Query *level, Node *value, const dp_block *block,
-		  dp_unit_level *sizes)
+unit_levels_add_value(Query *level, Node *value, const dp_block *block,
+					  dp_unit_level *sizes)
 {
 	if (get_typlen(exprType(value)) > 0)
 		sizes->group += MAXALIGN(get_typlen(exprType(value)));
-	else if (!is_column(level, value))
+	else if (!unit_levels_is_column(level, value))
 		sizes->group += MAXALIGN(dp_rules_kept_bytes(value, level));
 	else if (follows_from_public(level, value, block))
 		sizes->public++;
@@ -365,7 +1009,7 @@ typedef struct aggregate_walk
 } aggregate_walk;
 
 static bool
-aggregate_walker(Node *node, void *context)
+unit_levels_aggregate_walker(Node *node, void *context)
 {
 	aggregate_walk *walk = context;
 	Aggref	   *aggregate = (Aggref *) node;
@@ -374,12 +1018,14 @@ aggregate_walker(Node *node, void *context)
 	if (node == NULL)
 		return false;
 	if (!IsA(node, Aggref))
-		return expression_tree_walker(node, aggregate_walker, context);
+		return expression_tree_walker(node, unit_levels_aggregate_walker,
+									  context);
 	walk->sizes->group += dp_rules_aggregate_keeps(aggregate, &value);
 	if (value)
-		add_value(walk->level, (Node *)
-				  linitial_node(TargetEntry, aggregate->args)->expr,
-				  walk->block, walk->sizes);
+		unit_levels_add_value(walk->level, (Node *)
+							  linitial_node(TargetEntry,
+											aggregate->args)->expr,
+							  walk->block, walk->sizes);
 	return false;
 }
 
@@ -418,10 +1064,10 @@ measure_groups(List *levels, Query *level, const dp_block *block)
 	{
 		sizes->spread = sizes->spread ||
 			follows_from_public(level, lfirst(lc), block);
-		add_value(level, lfirst(lc), block, sizes);
+		unit_levels_add_value(level, lfirst(lc), block, sizes);
 	}
-	(void) aggregate_walker((Node *) level->targetList, &walk);
-	(void) aggregate_walker(level->havingQual, &walk);
+	(void) unit_levels_aggregate_walker((Node *) level->targetList, &walk);
+	(void) unit_levels_aggregate_walker(level->havingQual, &walk);
 	return add_choices(levels, sizes, groups_by_unit_alone(level) ?
 					   list_make1(NULL) : list_choices(level, block, true));
 }
@@ -435,8 +1081,8 @@ measure_windows(List *levels, Query *level, const dp_block *block)
 	{
 		dp_unit_level *sizes = palloc0(sizeof(dp_unit_level));
 
-		dp_block_measure_windows(level, block, bms_num_members(lfirst(lc)),
-								 sizes);
+		block_measure_windows(level, block, bms_num_members(lfirst(lc)),
+							  sizes);
 		levels = add_choices(levels, sizes, list_make1(lfirst(lc)));
 	}
 	return levels;

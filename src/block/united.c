@@ -18,7 +18,7 @@
  *		  AS s (person, day, side)
  *	  GROUP BY person, day HAVING bool_and(side)
  *
- * A group has rows of one unit (unit_groups.c), and its condition is a
+ * A group has rows of one unit (unit_levels.c), and its condition is a
  * function of them.  INTERSECT ALL and EXCEPT ALL would repeat a row according
  * to counts, and are refused.
  */
@@ -109,7 +109,7 @@ make_operation(SetOperation op, bool all, Node *left, Node *right,
 
 /* Make a level the UNION ALL of some entries, and nothing else. */
 static void
-unite(Query *level, List *entries)
+united_unite(Query *level, List *entries)
 {
 	Node	   *united = dp_block_make_item(1);
 	int			n;
@@ -214,7 +214,7 @@ group_united(Query *level, SetOperationStmt *root)
 	if (root->op == SETOP_UNION)
 	{
 		united->targetList = level->targetList;
-		unite(united, add_united(NIL, (Node *) root, level, false, 1));
+		united_unite(united, add_united(NIL, (Node *) root, level, false, 1));
 	}
 	else
 	{
@@ -224,7 +224,7 @@ group_united(Query *level, SetOperationStmt *root)
 		TargetEntry *side = llast(left->subquery->targetList);
 
 		united->targetList = lappend(list_copy(level->targetList), side);
-		unite(united, sides);
+		united_unite(united, sides);
 	}
 	level->rtable = list_make1(dp_block_subquery_entry(united));
 	level->jointree = makeFromExpr(list_make1(dp_block_make_item(1)), NULL);
@@ -252,7 +252,7 @@ dp_block_group_operation(Query *level)
 	level->sortClause = NIL;
 	dp_compat_forget_rights(level);
 	if (root->all)
-		unite(level, add_united(NIL, (Node *) root, level, true, 0));
+		united_unite(level, add_united(NIL, (Node *) root, level, true, 0));
 	else
 		group_united(level, root);
 }

@@ -32,7 +32,7 @@ struct dp_bounder
 };
 
 static int
-words_of(const dp_bound_column *column)
+bounder_words_of(const dp_bound_column *column)
 {
 	switch (column->kind)
 	{
@@ -69,7 +69,7 @@ dp_bound_create(const dp_bound_spec *spec)
 	layout->keyed = spec->law != NULL;
 	for (i = 0; i < spec->ncolumns; i++)
 	{
-		int			words = words_of(&spec->columns[i]);
+		int			words = bounder_words_of(&spec->columns[i]);
 
 		if (layout->keyed && (spec->columns[i].kind == DP_BOUND_ROWS ||
 							  spec->columns[i].kind == DP_BOUND_TOTALS))
@@ -139,7 +139,7 @@ set_column(const dp_bounder *bounder, dp_bound_record *record, int i,
 		   Datum value, bool isnull)
 {
 	const dp_bound_column *column = &bounder->spec.columns[i];
-	int			n = words_of(column);
+	int			n = bounder_words_of(column);
 	uint64	   *words = record->words + Max(bounder->layout.word[i], 0);
 
 	if (isnull || (column->kind == DP_BOUND_DISTINCT &&
@@ -322,7 +322,7 @@ dp_bound_record_bytes(const dp_bound_spec *spec)
 	int			i;
 
 	for (i = 0; i < spec->ncolumns; i++)
-		words += words_of(&spec->columns[i]);
+		words += bounder_words_of(&spec->columns[i]);
 	if (spec->law != NULL)
 		words += 2 + MAXALIGN(spec->name) / sizeof(uint64);
 	return offsetof(dp_bound_record, words) + sizeof(uint64) * words;

@@ -17,6 +17,131 @@
 #include "miscadmin.h"
 
 #include "group_rows.h"
+#include "records.h"
+
+/* ----------------
+ *		Sums of what units add to an answer, for threads that choose.
+ *
+ * If the parts of a column are only added up, the sink may be given the sum of
+ * several units' parts as one.
+ * ----------------
+ */
+
+/* Most numbers of a part. */
+#define NUMBERS 3
+
+/* Most bytes of the sums of all threads. */
+#define SUMS ((Size) 2 * 1024 * 1024)
+
+/* The sum for one group and column. */
+typedef struct part_sum
+{
+	bool		any;			/* some unit has added one */
+	int64		rows;
+	dp_int128	numbers[NUMBERS];
+} part_sum;
+
+struct dp_bound_sums
+{
+	const dp_bound_spec *spec;
+	part_sum   *sums;			/* columns of a group side by side */
+};
+
+/* Numbers of a column's part, without rows; -1: parts are not added up. */
+static int
+choose_numbers_of(dp_bound_kind kind)
+{
+	switch (kind)
+	{
+		case DP_BOUND_COUNT:
+			return 0;
+		case DP_BOUND_SUM:
+		case DP_BOUND_MEAN:
+			return 1;
+		case DP_BOUND_SQUARES:
+			return 3;
+		default:
+			return -1;
+	}
+}
+
+static Size
+sums_bytes(const dp_bound_spec *spec)
+{
+	return sizeof(part_sum) * spec->groups * spec->ncolumns;
+}
+
+/*
+ * sums_most
+ *	  How many threads may have sums of their own: 0 if parts of some column
+ *	  are not added up, or there are too many groups.
+ */
+static int
+sums_most(const dp_bound_spec *spec)
+{
+	int			i;
+
+	for (i = 0; i < spec->ncolumns; i++)
+		if (choose_numbers_of(spec->columns[i].kind) < 0)
+			return 0;
+	if (spec->law != NULL || spec->ncolumns == 0 || spec->groups == 0 ||
+		spec->groups > (int64) (SUMS / sizeof(part_sum)))
+		return 0;
+	return (int) Min(SUMS / sums_bytes(spec), DP_BOUND_HELPERS);
+}
+
+/*
+ * sums_create
+ *	  Sums of no parts, in the current context; sums_most must be
+ *	  above 0.
+ */
+static dp_bound_sums *
+sums_create(const dp_bound_spec *spec)
+{
+	dp_bound_sums *sums = palloc(sizeof(dp_bound_sums));
+
+	sums->spec = spec;
+	sums->sums = palloc0(sums_bytes(spec));
+	return sums;
+}
+
+/* sums_put: a dp_bound_sink that threads may call. */
+static void
+sums_put(void *context, int64 group, int column,
+		 const dp_bound_part *part)
+{
+	const dp_bound_sums *sums = context;
+	int			n = choose_numbers_of(sums->spec->columns[column].kind);
+	part_sum   *sum = &sums->sums[group * sums->spec->ncolumns + column];
+	int			i;
+
+	sum->any = true;
+	sum->rows += part->rows;
+	for (i = 0; i < n; i++)
+		sum->numbers[i] += part->numbers[i];
+}
+
+/* sums_give: to the sink of a job, each as a part; they are freed. */
+static void
+sums_give(dp_bound_sums *sums, const dp_bound_job *job)
+{
+	const part_sum *sum = sums->sums;
+	dp_bound_part part = {0};
+	int64		group;
+	int			column;
+
+	for (group = 0; group < sums->spec->groups; group++)
+		for (column = 0; column < sums->spec->ncolumns; column++, sum++)
+		{
+			if (!sum->any)
+				continue;
+			part.rows = sum->rows;
+			memcpy(part.numbers, sum->numbers, sizeof(sum->numbers));
+			job->sink(job->context, group, column, &part);
+		}
+	pfree(sums->sums);
+	pfree(sums);
+}
 
 #define AHEAD 24				/* entries whose record is fetched ahead */
 #define FEW 24					/* groups that are kept in order */
@@ -70,7 +195,7 @@ compare_ranks(const uint64 *a, const uint64 *b)
 #include "lib/sort_template.h"
 
 static inline uint64
-rank_of(const chooser *c, const dp_bound_record *record)
+choose_rank_of(const chooser *c, const dp_bound_record *record)
 {
 	return dp_bound_rank(record->key, dp_bound_group_of(c->job->layout,
 														record));
@@ -79,7 +204,8 @@ rank_of(const chooser *c, const dp_bound_record *record)
 /* ---- in memory ---- */
 
 static void
-add_up(const chooser *c, const dp_bound_entry *entries, int64 n, bool ranked)
+choose_add_up(const chooser *c, const dp_bound_entry *entries, int64 n,
+			  bool ranked)
 {
 	dp_bound_rows rows = {c->job->layout, entries, n};
 
@@ -89,7 +215,7 @@ add_up(const chooser *c, const dp_bound_entry *entries, int64 n, bool ranked)
 }
 
 static kept_group *
-next_group(chooser *c, int64 n)
+choose_next_group(chooser *c, int64 n)
 {
 	if (n == c->room)
 	{
@@ -112,7 +238,7 @@ keep_group(chooser *c, int64 n, const kept_group *group)
 
 	if (kappa > FEW)
 	{
-		*next_group(c, n) = *group;
+		*choose_next_group(c, n) = *group;
 		return n + 1;
 	}
 	if (n == kappa && compare_kept(group, &c->groups[--at]) > 0)
@@ -134,7 +260,7 @@ choose_unit(chooser *c, const dp_bound_entry *entries, int64 n)
 
 	if (entries[0].group == entries[n - 1].group)
 	{
-		add_up(c, entries, n, false);
+		choose_add_up(c, entries, n, false);
 		return;
 	}
 	for (group.start = 0; group.start < n; group.start = group.end)
@@ -149,8 +275,8 @@ choose_unit(chooser *c, const dp_bound_entry *entries, int64 n)
 	if (ngroups > kappa)
 		sort_kept(c->groups, ngroups);
 	for (i = 0; i < Min(ngroups, kappa); i++)
-		add_up(c, entries + c->groups[i].start,
-			   c->groups[i].end - c->groups[i].start, false);
+		choose_add_up(c, entries + c->groups[i].start,
+					  c->groups[i].end - c->groups[i].start, false);
 }
 
 /* Add up entries by unit and group; chosen: every group is kept. */
@@ -173,7 +299,7 @@ choose_sorted(chooser *c, const dp_bound_entry *entries, int64 n, bool chosen)
 			if (end + AHEAD < n)
 				__builtin_prefetch(entries[end + AHEAD].record);
 		if (chosen)
-			add_up(c, entries + start, end - start, true);
+			choose_add_up(c, entries + start, end - start, true);
 		else
 			choose_unit(c, entries + start, end - start);
 	}
@@ -247,7 +373,7 @@ keep_least(chooser *c, int64 n)
  * many there are then.  *last: larger ones are not kept.
  */
 static int64
-make_room(chooser *c, int64 n, uint64 *last)
+choose_make_room(chooser *c, int64 n, uint64 *last)
 {
 	int64		kappa = c->job->spec->kappa;
 	int64		most = 2 * kappa + 64;
@@ -282,13 +408,13 @@ last_rank(chooser *c, dp_bound_store *store, int n,
 	dp_bound_cursor_open(&cursor, store, n);
 	while ((record = dp_bound_cursor_fetch(&cursor)) != NULL)
 	{
-		uint64		rank = rank_of(c, record);
+		uint64		rank = choose_rank_of(c, record);
 
 		if (rank > last ||
 			dp_bound_compare_units(c->job->layout, record, unit) != 0)
 			continue;
 		if (ngroups == c->ranks_room)
-			ngroups = make_room(c, ngroups, &last);
+			ngroups = choose_make_room(c, ngroups, &last);
 		c->ranks[ngroups++] = rank;
 	}
 	dp_bound_cursor_close(&cursor);
@@ -353,7 +479,7 @@ choose_large_unit(chooser *c, dp_bound_store *store, int n,
 	while ((record = dp_bound_cursor_fetch(&cursor)) != NULL)
 	{
 		Size		size = dp_bound_record_size(layout, record);
-		uint64		rank = rank_of(c, record);
+		uint64		rank = choose_rank_of(c, record);
 
 		if (rank > last || dp_bound_compare_units(layout, record, unit) != 0)
 			continue;
@@ -386,7 +512,7 @@ typedef struct helper
 } helper;
 
 static void
-make_groups(chooser *c)
+choose_make_groups(chooser *c)
 {
 	c->room = 64;
 	c->groups = palloc(sizeof(kept_group) * c->room);
@@ -399,7 +525,7 @@ make_groups(chooser *c)
 static int
 make_helpers(const dp_bound_job *job, helper *helpers, void **contexts)
 {
-	int			n = Min(job->spec->helpers, dp_bound_sums_most(job->spec));
+	int			n = Min(job->spec->helpers, sums_most(job->spec));
 	int			i;
 
 	if (job->layout->named || job->spec->kappa > FEW)
@@ -408,10 +534,10 @@ make_helpers(const dp_bound_job *job, helper *helpers, void **contexts)
 	{
 		memset(&helpers[i], 0, sizeof(helper));
 		helpers[i].job = *job;
-		helpers[i].job.sink = dp_bound_sums_put;
-		helpers[i].job.context = dp_bound_sums_create(job->spec);
+		helpers[i].job.sink = sums_put;
+		helpers[i].job.context = sums_create(job->spec);
 		helpers[i].chooser.job = &helpers[i].job;
-		make_groups(&helpers[i].chooser);
+		choose_make_groups(&helpers[i].chooser);
 		contexts[i] = &helpers[i].chooser;
 	}
 	return n;
@@ -425,7 +551,7 @@ end_helpers(const dp_bound_job *job, helper *helpers, int n)
 
 	for (i = 0; i < n; i++)
 	{
-		dp_bound_sums_give(helpers[i].job.context, job);
+		sums_give(helpers[i].job.context, job);
 		pfree(helpers[i].chooser.groups);
 	}
 }
@@ -445,7 +571,7 @@ dp_bound_choose(const dp_bound_job *job, dp_bound_store *store)
 	dp_bound_visitor visitor = {job->layout, choose_loaded, choose_large, &c,
 	contexts};
 
-	make_groups(&c);
+	choose_make_groups(&c);
 	visitor.nhelpers = make_helpers(job, helpers, contexts);
 	dp_bound_visit(&visitor, store);
 	end_helpers(job, helpers, visitor.nhelpers);

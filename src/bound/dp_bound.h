@@ -146,7 +146,7 @@ typedef struct dp_bound_teller
  * Most bytes that a bounder takes, whatever the rows, while it has below some
  * 10 GB on disk: 16 MB and 8 of pieces; 3 MB for each of five stores made of
  * parts of it; 4 MB of records at a time, with an entry of 24 bytes for each,
- * or the 14 MB of threads (together.c, sums.c); and 24 bytes for a piece on
+ * or the 14 MB of threads (partition.c, choose.c); and 24 bytes for a piece on
  * disk.
  */
 #define DP_BOUND_MEMORY ((Size) 64 * 1024 * 1024)

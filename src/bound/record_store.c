@@ -54,7 +54,7 @@ struct dp_bound_store
 
 /* Give up what is on disk. */
 static void
-leave_file(void *arg)
+record_store_leave_file(void *arg)
 {
 	dp_bound_store *store = arg;
 
@@ -87,7 +87,7 @@ dp_bound_store_create(const dp_bound_layout *layout, int used, Size memory,
 	store->used = used + DP_BOUND_PARTITION_BITS;
 	store->memory = memory;
 	store->piece = piece_bytes;
-	callback->func = leave_file;
+	callback->func = record_store_leave_file;
 	callback->arg = store;
 	MemoryContextRegisterResetCallback(context, callback);
 	return store;
@@ -165,7 +165,7 @@ write_piece(dp_bound_store *store, partition *p)
 }
 
 static pg_noinline void
-make_room(dp_bound_store *store, partition *p, Size size)
+record_store_make_room(dp_bound_store *store, partition *p, Size size)
 {
 	piece	   *last = p->npieces > 0 ? &p->pieces[p->npieces - 1] : NULL;
 	uint32		wanted = FIRST_PIECE;
@@ -198,7 +198,7 @@ add_record(dp_bound_store *store, uint64 key, Size size)
 	dp_bound_record *record;
 
 	if (unlikely(p->end - p->next < (ptrdiff_t) size))
-		make_room(store, p, size);
+		record_store_make_room(store, p, size);
 	record = (dp_bound_record *) p->next;
 	p->next += size;
 	p->records++;

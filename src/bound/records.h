@@ -294,12 +294,9 @@ extern int64 dp_bound_sorted_load(dp_bound_sorted *sorted,
 								  const dp_bound_store *store, int n);
 extern void dp_bound_sorted_free(dp_bound_sorted *sorted);
 
-/* ---- together.c: several partitions at once ---- */
+/* ---- partition.c: several partitions at once ---- */
 
 #define DP_BOUND_HELPERS DP_THREADS_OF_ROWS
-
-extern void dp_bound_visit_together(const dp_bound_visitor *visitor,
-									dp_bound_store *store);
 
 /* ---- votes.c: groups with names, released if enough units vote ---- */
 
@@ -325,21 +322,15 @@ typedef struct dp_bound_job
 	dp_bound_votes *votes;		/* keyed: the context, too */
 } dp_bound_job;
 
-/* ---- sums.c: parts of many units, added up ---- */
+/* ---- choose.c: parts of many units, added up ---- */
 
 typedef struct dp_bound_sums dp_bound_sums;
-
-extern int	dp_bound_sums_most(const dp_bound_spec *spec);
-extern dp_bound_sums *dp_bound_sums_create(const dp_bound_spec *spec);
-extern void dp_bound_sums_put(void *context, int64 group, int column,
-							  const dp_bound_part *part);
-extern void dp_bound_sums_give(dp_bound_sums *sums, const dp_bound_job *job);
 
 /* ---- choose.c: the groups that each unit keeps ---- */
 
 extern void dp_bound_choose(const dp_bound_job *job, dp_bound_store *store);
 
-/* ---- unit_key.c ---- */
+/* ---- gather.c ---- */
 
 extern bool dp_bound_is_integer(dp_read_way way);
 extern uint64 dp_bound_hash(const dp_value_bytes *read, uint64 seed);

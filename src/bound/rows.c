@@ -22,7 +22,8 @@
 #define WINDOW (128 * 1024)
 
 static inline int64
-number_of(const dp_bound_job *job, const dp_bound_record *record, int column)
+rows_number_of(const dp_bound_job *job, const dp_bound_record *record,
+			   int column)
 {
 	return (int64) record->words[job->layout->word[column]];
 }
@@ -83,7 +84,7 @@ sum_rows(const dp_bound_job *job, dp_bound_rows *rows, int column, int64 from,
 	while ((record = dp_bound_rows_next(rows)) != NULL)
 		if (dp_bound_has_column(rows->layout, record, column))
 		{
-			*sum += (dp_int128) number_of(job, record, column) - from;
+			*sum += (dp_int128) rows_number_of(job, record, column) - from;
 			c++;
 		}
 	return c;
@@ -155,7 +156,7 @@ add_squares(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
 
 		if (!dp_bound_has_column(rows->layout, record, column))
 			continue;
-		k = (dp_int128) number_of(job, record, column) - how->low;
+		k = (dp_int128) rows_number_of(job, record, column) - how->low;
 		below += (width - k) * (width - k);
 		squares += k * k;
 		c++;
@@ -189,7 +190,7 @@ add_pairs(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
 	while ((record = dp_bound_rows_next(rows)) != NULL)
 		if (dp_bound_has_column(rows->layout, record, column))
 		{
-			int64		pair = number_of(job, record, column);
+			int64		pair = rows_number_of(job, record, column);
 
 			dp_pair_add(&sums, pair >> DP_PAIR_SHIFT,
 						pair & PG_UINT32_MAX);
@@ -233,7 +234,7 @@ add_values(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
 			if (job->spec->columns[column].kind == DP_BOUND_ROWS)
 				part.words = words_in(job, record, column);
 			else
-				part.numbers[0] = number_of(job, record, column);
+				part.numbers[0] = rows_number_of(job, record, column);
 			give(job, group, column, &part);
 			wanted--;
 		}
@@ -244,7 +245,7 @@ add_values(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
 /* ---- totals ---- */
 
 static void
-add_row(const dp_bound_column *how, const uint64 *words, int64 *totals)
+rows_add_row(const dp_bound_column *how, const uint64 *words, int64 *totals)
 {
 	const uint32 *weights;
 	int			i;
@@ -279,7 +280,7 @@ add_totals(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
 	dp_bound_rows_rewind(rows);
 	while ((record = dp_bound_rows_next(rows)) != NULL)
 		if (dp_bound_has_column(rows->layout, record, column))
-			add_row(how, words_in(job, record, column), totals);
+			rows_add_row(how, words_in(job, record, column), totals);
 	for (i = 0; i < n; i++)
 		totals[i] = Min(totals[i], how->rows *
 						(i < how->bits ? 1 : how->high));
@@ -298,7 +299,7 @@ typedef struct digest
 } digest;
 
 static inline int
-compare_digests(const digest *a, const digest *b)
+rows_compare_digests(const digest *a, const digest *b)
 {
 	if (a->rank != b->rank)
 		return a->rank < b->rank ? -1 : 1;
@@ -309,7 +310,7 @@ compare_digests(const digest *a, const digest *b)
 
 #define ST_SORT sort_digests
 #define ST_ELEMENT_TYPE digest
-#define ST_COMPARE(a, b) compare_digests(a, b)
+#define ST_COMPARE(a, b) rows_compare_digests(a, b)
 #define ST_SCOPE static
 #define ST_CHECK_FOR_INTERRUPTS
 #define ST_DEFINE
@@ -317,7 +318,7 @@ compare_digests(const digest *a, const digest *b)
 
 /* Sort digests, drop duplicates, and return how many are left. */
 static int64
-make_distinct(digest *digests, int64 n)
+rows_make_distinct(digest *digests, int64 n)
 {
 	int64		distinct = 0;
 	int64		i;
@@ -325,14 +326,14 @@ make_distinct(digest *digests, int64 n)
 	sort_digests(digests, n);
 	for (i = 0; i < n; i++)
 		if (distinct == 0 ||
-			compare_digests(&digests[i], &digests[distinct - 1]) != 0)
+			rows_compare_digests(&digests[i], &digests[distinct - 1]) != 0)
 			digests[distinct++] = digests[i];
 	return distinct;
 }
 
 /* The rank of a unit and group, whether or not rows were stored by it. */
 static inline uint64
-rank_of(const dp_bound_rows *rows, const dp_bound_record *record)
+rows_rank_of(const dp_bound_rows *rows, const dp_bound_record *record)
 {
 	return rows->ranked ? record->key :
 		dp_bound_rank(record->key, dp_bound_group_of(rows->layout, record));
@@ -344,8 +345,8 @@ rank_of(const dp_bound_rows *rows, const dp_bound_record *record)
  * too often.
  */
 static int64
-collect(const dp_bound_job *job, dp_bound_rows *rows, int column,
-		uint64 first, uint64 last, digest *digests, int64 room)
+rows_collect(const dp_bound_job *job, dp_bound_rows *rows, int column,
+			 uint64 first, uint64 last, digest *digests, int64 room)
 {
 	const dp_bound_record *record;
 	int64		n = 0;
@@ -360,14 +361,14 @@ collect(const dp_bound_job *job, dp_bound_rows *rows, int column,
 			continue;
 		d.high = words[0];
 		d.low = words[1];
-		d.rank = dp_bound_scatter(rank_of(rows, record) ^ d.high);
+		d.rank = dp_bound_scatter(rows_rank_of(rows, record) ^ d.high);
 		if (d.rank < first || d.rank > last)
 			continue;
-		if (n == room && (n = make_distinct(digests, n)) > room / 2)
+		if (n == room && (n = rows_make_distinct(digests, n)) > room / 2)
 			return -1;
 		digests[n++] = d;
 	}
-	return make_distinct(digests, n);
+	return rows_make_distinct(digests, n);
 }
 
 static void
@@ -390,8 +391,8 @@ give_digests(const dp_bound_job *job, int32 group, int column,
  * there are follows from the number of distinct values.
  */
 static void
-add_distinct(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
-			 int column)
+rows_add_distinct(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
+				  int column)
 {
 	int64		wanted = job->spec->columns[column].rows;
 	int64		c = count_rows(rows, column);
@@ -406,7 +407,8 @@ add_distinct(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
 	while (wanted > 0)
 	{
 		uint64		last = first + Min(width, PG_UINT64_MAX - first);
-		int64		n = collect(job, rows, column, first, last, digests, room);
+		int64		n = rows_collect(job, rows, column, first, last, digests,
+									 room);
 
 		if (n < 0 && width > 0)
 		{
@@ -487,7 +489,7 @@ dp_bound_rows_add_up(const dp_bound_job *job, dp_bound_rows *rows)
 				add_totals(job, rows, group, i);
 				break;
 			case DP_BOUND_DISTINCT:
-				add_distinct(job, rows, group, i);
+				rows_add_distinct(job, rows, group, i);
 				break;
 		}
 }

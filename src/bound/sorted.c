@@ -4,7 +4,7 @@
  *
  * How much memory that takes is known beforehand: dp_bound_sorted_need.
  * Filling it allocates nothing, raises nothing and checks for no interrupts,
- * so that threads may do it (together.c).  Entries point at records where
+ * so that threads may do it (partition.c).  Entries point at records where
  * these lie, so the partition must not be emptied while they are used.
  */
 #include "postgres.h"
@@ -18,8 +18,8 @@
 #define KEY_BITS 64
 
 static inline int
-compare_entries(const dp_bound_entry *a, const dp_bound_entry *b,
-				const dp_bound_layout *layout)
+sorted_compare_entries(const dp_bound_entry *a, const dp_bound_entry *b,
+					   const dp_bound_layout *layout)
 {
 	int			names;
 
@@ -35,7 +35,7 @@ compare_entries(const dp_bound_entry *a, const dp_bound_entry *b,
 #define ST_SORT sort_entries
 #define ST_ELEMENT_TYPE dp_bound_entry
 #define ST_COMPARE_ARG_TYPE const dp_bound_layout
-#define ST_COMPARE(a, b, layout) compare_entries(a, b, layout)
+#define ST_COMPARE(a, b, layout) sorted_compare_entries(a, b, layout)
 #define ST_SCOPE static
 #define ST_DEFINE
 #include "lib/sort_template.h"
@@ -56,7 +56,7 @@ bucket_bits(int64 n, int used)
 }
 
 static buckets
-make_buckets(int64 n, int used, uint32 *starts)
+sorted_make_buckets(int64 n, int used, uint32 *starts)
 {
 	int			bits = bucket_bits(n, used);
 	buckets		b;
@@ -68,7 +68,7 @@ make_buckets(int64 n, int used, uint32 *starts)
 }
 
 static inline uint64
-bucket_of(const buckets *b, const dp_bound_record *record)
+sorted_bucket_of(const buckets *b, const dp_bound_record *record)
 {
 	return (record->key >> b->shift) & b->mask;
 }
@@ -80,7 +80,7 @@ count_records(const dp_bound_layout *layout, dp_bound_chunk rest, buckets *b)
 	const dp_bound_record *record;
 
 	while ((record = dp_bound_chunk_take(layout, &rest)) != NULL)
-		b->starts[bucket_of(b, record) + 1]++;
+		b->starts[sorted_bucket_of(b, record) + 1]++;
 }
 
 /* starts[i] becomes where bucket i ends. */
@@ -92,7 +92,8 @@ place_records(const dp_bound_layout *layout, dp_bound_chunk rest, buckets *b,
 
 	while ((record = dp_bound_chunk_take(layout, &rest)) != NULL)
 	{
-		dp_bound_entry *entry = &entries[b->starts[bucket_of(b, record)]++];
+		int			bucket = sorted_bucket_of(b, record);
+		dp_bound_entry *entry = &entries[b->starts[bucket]++];
 
 		entry->key = record->key;
 		entry->group = dp_bound_group_of(layout, record);
@@ -111,8 +112,8 @@ sort_few(dp_bound_entry *entries, int n, const dp_bound_layout *layout)
 		dp_bound_entry entry = entries[i];
 		int			at = i;
 
-		for (; at > 0 && compare_entries(&entries[at - 1], &entry,
-										 layout) > 0; at--)
+		for (; at > 0 && sorted_compare_entries(&entries[at - 1], &entry,
+												layout) > 0; at--)
 			entries[at] = entries[at - 1];
 		entries[at] = entry;
 	}
@@ -124,7 +125,7 @@ sort_records(const dp_bound_layout *layout, dp_bound_sorted *sorted,
 			 int nchunks, int64 n, int used)
 {
 	dp_bound_entry *entries = sorted->entries;
-	buckets		b = make_buckets(n, used, sorted->starts);
+	buckets		b = sorted_make_buckets(n, used, sorted->starts);
 	int64		i;
 	int			chunk;
 

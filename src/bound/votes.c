@@ -43,7 +43,7 @@ struct dp_bound_votes
 /* ---- parts as words ---- */
 
 static int
-words_of(dp_bound_kind kind)
+votes_words_of(dp_bound_kind kind)
 {
 	switch (kind)
 	{
@@ -67,7 +67,7 @@ words_of(dp_bound_kind kind)
 }
 
 static void
-pack(dp_bound_kind kind, const dp_bound_part *part, uint64 *words)
+votes_pack(dp_bound_kind kind, const dp_bound_part *part, uint64 *words)
 {
 	switch (kind)
 	{
@@ -99,7 +99,7 @@ pack(dp_bound_kind kind, const dp_bound_part *part, uint64 *words)
 }
 
 static void
-unpack(dp_bound_kind kind, const uint64 *words, dp_bound_part *part)
+votes_unpack(dp_bound_kind kind, const uint64 *words, dp_bound_part *part)
 {
 	memset(part, 0, sizeof(*part));
 	switch (kind)
@@ -145,7 +145,7 @@ dp_bound_votes_create(const dp_bound_spec *spec)
 	int			i;
 
 	for (i = 0; i < spec->ncolumns; i++)
-		words = Max(words, words_of(spec->columns[i].kind));
+		words = Max(words, votes_words_of(spec->columns[i].kind));
 	votes->spec = spec;
 	votes->layout.named = true;
 	votes->layout.words = 1 + words;
@@ -167,7 +167,8 @@ dp_bound_votes_begin(dp_bound_votes *votes)
 
 /* Order of public numbers and names; a name is its length and its bytes. */
 static int
-compare_names(int32 a_group, const uint64 *a, int32 b_group, const uint64 *b)
+votes_compare_names(int32 a_group, const uint64 *a, int32 b_group,
+					const uint64 *b)
 {
 	if (a_group != b_group)
 		return a_group < b_group ? -1 : 1;
@@ -187,7 +188,7 @@ dp_bound_votes_name(dp_bound_votes *votes, int32 group, const uint64 *name)
 	uint64	   *own = record->words + votes->layout.words;
 
 	if (votes->has_name &&
-		compare_names(group, name, record->group, own) >= 0)
+		votes_compare_names(group, name, record->group, own) >= 0)
 		return;
 	record->group = group;
 	own[0] = name[0];
@@ -226,7 +227,8 @@ dp_bound_votes_put(void *context, int64 group, int column,
 {
 	dp_bound_votes *votes = context;
 
-	pack(votes->spec->columns[column].kind, part, votes->record->words + 1);
+	votes_pack(votes->spec->columns[column].kind, part,
+			   votes->record->words + 1);
 	put(votes, (uint64) column + 1);
 }
 
@@ -272,7 +274,7 @@ give_part(const dp_bound_votes *votes, const dp_bound_record *record)
 	}
 	if (record->words[0] == VOTE)
 		return;
-	unpack(votes->spec->columns[column].kind, record->words + 1, &part);
+	votes_unpack(votes->spec->columns[column].kind, record->words + 1, &part);
 	votes->teller->sink(votes->context, record->group, column, &part);
 }
 
@@ -284,8 +286,8 @@ end_group(const dp_bound_votes *votes, const dp_bound_record *record)
 }
 
 static int
-compare_groups(const dp_bound_votes *votes, const dp_bound_record *a,
-			   const dp_bound_record *b)
+votes_compare_groups(const dp_bound_votes *votes, const dp_bound_record *a,
+					 const dp_bound_record *b)
 {
 	int			names = dp_bound_compare_units(&votes->layout, a, b);
 
@@ -309,7 +311,8 @@ tell_loaded(void *context, const dp_bound_entry *entries, int64 n)
 		int64		units = 0;
 
 		for (end = start; end < n &&
-			 compare_groups(votes, entries[end].record, first) == 0; end++)
+			 votes_compare_groups(votes, entries[end].record,
+								  first) == 0; end++)
 			units += entries[end].record->words[0] == VOTE ? 1 : 0;
 		if (!is_told(votes, units))
 			continue;
@@ -326,8 +329,8 @@ tell_loaded(void *context, const dp_bound_entry *entries, int64 n)
  * a second.
  */
 static dp_bound_record *
-next_group(const dp_bound_votes *votes, dp_bound_store *store, int n,
-		   const dp_bound_record *after, int64 *units)
+votes_next_group(const dp_bound_votes *votes, dp_bound_store *store, int n,
+				 const dp_bound_record *after, int64 *units)
 {
 	dp_bound_cursor cursor = {NULL};
 	const dp_bound_record *record;
@@ -339,9 +342,10 @@ next_group(const dp_bound_votes *votes, dp_bound_store *store, int n,
 	{
 		int			order;
 
-		if (after != NULL && compare_groups(votes, record, after) <= 0)
+		if (after != NULL && votes_compare_groups(votes, record, after) <= 0)
 			continue;
-		order = least == NULL ? -1 : compare_groups(votes, record, least);
+		order = least == NULL ? -1 : votes_compare_groups(votes, record,
+														  least);
 		if (order < 0)
 		{
 			Size		size = dp_bound_record_size(&votes->layout, record);
@@ -364,7 +368,7 @@ tell_large(void *context, dp_bound_store *store, int n)
 	dp_bound_record *group = NULL;
 	int64		units;
 
-	while ((group = next_group(votes, store, n, group, &units)) != NULL)
+	while ((group = votes_next_group(votes, store, n, group, &units)) != NULL)
 	{
 		dp_bound_cursor cursor = {NULL};
 		const dp_bound_record *record;
@@ -374,7 +378,7 @@ tell_large(void *context, dp_bound_store *store, int n)
 		begin_group(votes, group);
 		dp_bound_cursor_open(&cursor, store, n);
 		while ((record = dp_bound_cursor_fetch(&cursor)) != NULL)
-			if (compare_groups(votes, record, group) == 0)
+			if (votes_compare_groups(votes, record, group) == 0)
 				give_part(votes, record);
 		dp_bound_cursor_close(&cursor);
 		end_group(votes, group);

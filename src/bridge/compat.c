@@ -44,7 +44,7 @@ dp_bridge_check_entries(List *entries, List *infos, bool raise)
 }
 
 static bool
-check_level(Query *level, bool raise)
+compat_check_level(Query *level, bool raise)
 {
 #if PG_VERSION_NUM >= 160000
 	return dp_bridge_check_entries(level->rtable, level->rteperminfos, raise);
@@ -82,14 +82,14 @@ has_table_rights(const Query *level)
 bool
 dp_bridge_has_rights(Query *level)
 {
-	return has_table_rights(level) || check_level(level, false);
+	return has_table_rights(level) || compat_check_level(level, false);
 }
 
 /* dp_bridge_check_rights: likewise. */
 void
 dp_bridge_check_rights(Query *level)
 {
-	(void) check_level(level, true);
+	(void) compat_check_level(level, true);
 }
 
 /*

@@ -92,7 +92,7 @@ extern bool dp_bridge_suppresses(void);
 extern int64 dp_bridge_reuse_age(void);
 extern void dp_bridge_set_local(const char *name, const char *value);
 
-/* ---- how long a client's settings last (setting_scope.c) ---- */
+/* ---- how long a client's settings last (settings.c) ---- */
 typedef enum dp_setting_lifetime
 {
 	DP_SETTING_SESSION,
@@ -100,28 +100,25 @@ typedef enum dp_setting_lifetime
 } dp_setting_lifetime;
 
 extern int	dp_setting_scope;	/* dp_pg.setting_scope */
-extern void dp_bridge_scope_init(void);
-extern void dp_bridge_scope_assigned(void);
 extern void dp_bridge_check_scope(void);	/* 55000 */
 
-/* ---- settings that are durations (duration.c) ---- */
-extern bool dp_bridge_read_duration(const char *text, int64 *out);
+/* ---- settings that are durations (settings.c) ---- */
 
 /* Whether the library was loaded by shared_preload_libraries. */
 extern bool dp_bridge_preloaded(void);
 extern void dp_bridge_require_preload(void);	/* 55000 otherwise */
 
-/* ---- where a private query may not run (place.c) ---- */
+/* ---- where a private query may not run (error.c) ---- */
 extern void dp_bridge_forbid_parallel(void);	/* 25000 */
 extern void dp_bridge_forbid_serializable(void);	/* 0A000 */
 extern bool dp_bridge_has_others_rights(void);
 
-/* ---- waiting for another process (latch.c) ---- */
+/* ---- waiting for another process (workers.c) ---- */
 extern bool dp_bridge_spin(int usec);
 extern void dp_bridge_wait(long timeout);
 extern void dp_bridge_watch(int usec, long timeout);
 
-/* ---- background workers (background.c) ---- */
+/* ---- background workers (workers.c) ---- */
 extern void dp_bridge_force(const char *name, const char *value);
 extern void dp_bridge_force_worker_settings(void);
 extern void dp_bridge_force_lock_timeout(void);
@@ -178,11 +175,11 @@ extern int	dp_bridge_kept_readers(void);
 extern bool dp_bridge_is_kept(void);
 pg_noreturn extern void dp_bridge_leave(void);
 
-/* ---- SHA-256 (digest.c) ---- */
+/* ---- SHA-256 (openssl.c) ---- */
 #define DP_SHA256_BYTES 32
 extern void dp_bridge_sha256(const void *data, Size size, uint8 *out);
 
-/* ---- random source (entropy.c) ---- */
+/* ---- random source (openssl.c) ---- */
 extern dp_source *dp_bridge_source(void);
 
 /* ---- numbers (number.c) ---- */
@@ -286,7 +283,7 @@ extern bool dp_bridge_scratch_try(void *data, Size length, off_t from);
 pg_noreturn extern void dp_bridge_scratch_raise_read(void);
 extern void dp_bridge_scratch_read(void *data, Size length, off_t from);
 
-/* ---- plan nodes (plan_tree.c) ---- */
+/* ---- plan nodes (node_fields.c) ---- */
 extern List *dp_bridge_plans_below(const Plan *plan);
 
 /* ---- pages made resident before rows are read (resident.c) ---- */
@@ -301,7 +298,7 @@ extern void dp_bridge_hold(void);
 extern void dp_bridge_give_back(void);
 extern void dp_bridge_try_shared(Size bytes);
 
-/* ---- powers of two (binary.c) ---- */
+/* ---- powers of two (number.c) ---- */
 extern Numeric dp_bridge_power_of_two(int exponent);
 extern bool dp_bridge_floor_log2(Numeric x, int *exponent);
 
@@ -322,7 +319,7 @@ extern dp_int128 dp_bridge_grid_double(const dp_binary_grid *grid, double x);
 extern dp_uint128 dp_bridge_grid_distance(const dp_binary_grid *grid,
 										  Numeric x);
 
-/* ---- parameters of noise, cached (noise_memo.c) ---- */
+/* ---- parameters of noise, cached (number.c) ---- */
 extern dp_status dp_bridge_gaussian_variance(uint64 sensitivity,
 											 dp_fixed epsilon,
 											 dp_fixed delta,

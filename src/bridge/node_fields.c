@@ -9,7 +9,34 @@
 #include "nodes/readfuncs.h"
 #include "nodes/value.h"
 
+#include "dp_bridge.h"
 #include "dp_node.h"
+
+/* ----------------
+ *		Traversal of plans.
+ * ----------------
+ */
+
+/*
+ * dp_bridge_plans_below
+ *	  The child plans of a node, of the kinds that plans of private queries
+ *	  have; the list is palloc'd.
+ */
+List *
+dp_bridge_plans_below(const Plan *plan)
+{
+	List	   *below = NIL;
+
+	if (IsA(plan, Append))
+		below = list_copy(((const Append *) plan)->appendplans);
+	if (IsA(plan, SubqueryScan))
+		below = lappend(below, ((const SubqueryScan *) plan)->subplan);
+	if (plan->lefttree != NULL)
+		below = lappend(below, plan->lefttree);
+	if (plan->righttree != NULL)
+		below = lappend(below, plan->righttree);
+	return below;
+}
 
 static const dp_node_type *
 type_of(const ExtensibleNode *node)

@@ -14,10 +14,166 @@
 #include "libpq/pqformat.h"
 #include "port/pg_bswap.h"
 #include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
 
+#include "../mech/dp_round.h"
 #include "dp_bridge.h"
+#include "dp_numeric.h"
+
+/* ----------------
+ *		Powers of two as numeric, and grids whose granule is a power of two.
+ *
+ * Everything is exact: 2^-n is 5^n / 10^n, a decimal of n digits.
+ * ----------------
+ */
+
+/* Largest exponent whose power every numeric operation keeps exact. */
+#define MAX_EXPONENT 1100
+
+/*
+ * dp_bridge_power_of_two
+ *	  2^exponent, exactly.
+ */
+Numeric
+dp_bridge_power_of_two(int exponent)
+{
+	Numeric		result = int64_to_numeric(1);
+	Numeric		base = exponent < 0 ? dp_bridge_text_to_numeric("0.5") :
+	int64_to_numeric(2);
+	int			n;
+
+	for (n = abs(exponent); n > 0; n >>= 1)
+	{
+		if (n & 1)
+			result = numeric_mul_opt_error(result, base, NULL);
+		if (n > 1)
+			base = numeric_mul_opt_error(base, base, NULL);
+	}
+	return result;
+}
+
+/*
+ * dp_bridge_floor_log2
+ *	  The largest e with 2^e <= x; false when x <= 0, NaN or infinite, or e is
+ *	  not in -1100 .. 1100.
+ */
+bool
+dp_bridge_floor_log2(Numeric x, int *exponent)
+{
+	Datum		value = NumericGetDatum(x);
+	Datum		limit;
+	double		size;
+	int			e;
+
+	limit = NumericGetDatum(dp_bridge_power_of_two(-MAX_EXPONENT));
+	if (numeric_is_nan(x) || numeric_is_inf(x) ||
+		!DatumGetBool(DirectFunctionCall2(numeric_ge, value, limit)))
+		return false;
+	limit = NumericGetDatum(dp_bridge_power_of_two(MAX_EXPONENT + 1));
+	if (!DatumGetBool(DirectFunctionCall2(numeric_lt, value, limit)))
+		return false;
+
+	/* an estimate, corrected by exact comparisons */
+	size = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow,
+											  value));
+	e = size > 0 && !isinf(size) ? (int) floor(log2(size)) :
+		size > 0 ? 1023 : -1074;
+	for (;; e--)
+	{
+		limit = NumericGetDatum(dp_bridge_power_of_two(e));
+		if (DatumGetBool(DirectFunctionCall2(numeric_le, limit, value)))
+			break;
+	}
+	for (;; e++)
+	{
+		limit = NumericGetDatum(dp_bridge_power_of_two(e + 1));
+		if (DatumGetBool(DirectFunctionCall2(numeric_gt, limit, value)))
+			break;
+	}
+	*exponent = e;
+	return true;
+}
+
+/* dp_bridge_make_grid: multiples of 2^exponent, |exponent| <= 1100. */
+dp_binary_grid
+dp_bridge_make_grid(int exponent)
+{
+	dp_binary_grid grid;
+
+	grid.exponent = exponent;
+	grid.granule = dp_bridge_power_of_two(exponent);
+	grid.half = dp_bridge_power_of_two(exponent - 1);
+	grid.end = dp_bridge_power_of_two(exponent + DP_GRID_RANGE);
+	return grid;
+}
+
+/* floor(x / granule), and whether that is exact; 22003 from 10^37 on. */
+static dp_int128
+number_floor_quotient(const dp_binary_grid *grid, Numeric x, bool *exact)
+{
+	Numeric		quotient = dp_numeric_call2(numeric_div_trunc, x,
+											grid->granule);
+	Numeric		product = dp_numeric_call2(numeric_mul, quotient,
+										   grid->granule);
+	int			order = dp_numeric_compare(product, x);
+	dp_int128	result = 0;
+
+	if (!dp_bridge_numeric_to_int128(quotient, &result))
+		dp_bridge_check_status(DP_E_OVERFLOW, "compute a sensitivity");
+	*exact = order == 0;
+	return order > 0 ? result - 1 : result;
+}
+
+/*
+ * dp_bridge_grid_numeric
+ *	  floor(x / 2^exponent + 1/2) (mech/dp_round.h), clamped to +-2^100; 0 for
+ *	  NaN.  Never fails.
+ */
+dp_int128
+dp_bridge_grid_numeric(const dp_binary_grid *grid, Numeric x)
+{
+	const dp_int128 end = (dp_int128) 1 << DP_GRID_RANGE;
+	bool		exact;
+
+	if (numeric_is_nan(x))
+		return 0;
+	if (dp_numeric_compare(x, grid->end) >= 0)
+		return end;
+	if (dp_numeric_compare(dp_numeric_call1(numeric_uminus, x),
+						   grid->end) >= 0)
+		return -end;
+	return number_floor_quotient(grid,
+								 dp_numeric_call2(numeric_add, x, grid->half),
+								 &exact);
+}
+
+/*
+ * dp_bridge_grid_double
+ *	  The same for a double, without rounding to decimal digits first.
+ */
+dp_int128
+dp_bridge_grid_double(const dp_binary_grid *grid, double x)
+{
+	return dp_round_double(x, grid->exponent, DP_GRID_RANGE);
+}
+
+/*
+ * dp_bridge_grid_distance
+ *	  ceil(x / 2^exponent), x > 0: the largest distance, in granules, of values
+ *	  x apart.
+ *
+ * Errors: 22003 from 10^37 on.
+ */
+dp_uint128
+dp_bridge_grid_distance(const dp_binary_grid *grid, Numeric x)
+{
+	bool		exact;
+	dp_int128	floor = number_floor_quotient(grid, x, &exact);
+
+	return (dp_uint128) floor + (exact ? 0 : 1);
+}
 
 /*
  * The binary format of numeric_send and numeric_recv: 16-bit fields in network
@@ -32,7 +188,7 @@
  * groups come from the binary format, which is exact.
  */
 static dp_number_fault
-read_fixed(Numeric x, dp_rounding rounding, dp_fixed *out, bool *exact)
+number_read_fixed(Numeric x, dp_rounding rounding, dp_fixed *out, bool *exact)
 {
 	StringInfoData sent;
 	bytea	   *bytes;
@@ -85,7 +241,7 @@ dp_bridge_numeric_to_fixed(Numeric x, dp_rounding rounding, dp_fixed *out)
 {
 	bool		exact;
 
-	return read_fixed(x, rounding, out, &exact);
+	return number_read_fixed(x, rounding, out, &exact);
 }
 
 /*
@@ -99,7 +255,7 @@ dp_bridge_numeric_to_rational(Numeric x, dp_rational *out)
 	dp_fixed	fixed;
 	bool		exact;
 
-	fault = read_fixed(x, DP_ROUND_DOWN, &fixed, &exact);
+	fault = number_read_fixed(x, DP_ROUND_DOWN, &fixed, &exact);
 	if (fault != DP_NUMBER_OK)
 		return fault;
 	if (!exact)
@@ -439,4 +595,120 @@ dp_bridge_check_scale(const dp_scale *scale)
 			 errmsg("noise would be too large"),
 			 errdetail("Its scale is above 2^%d granules.", DP_SCALE_LOG2),
 			 errhint("Use a larger epsilon or a smaller sensitivity.")));
+}
+
+/* ----------------
+ *		Cache of parameters of noise: the least variance of Gaussian noise, the
+ *		error bound of noise of a variance, and the rho of Laplace noise.  All
+ *		of them follow from public numbers.
+ * ----------------
+ */
+
+#define KEPT 32					/* results of each kind per process */
+#define NUMBERS 3				/* inputs of a result */
+
+/* The last results; integers have denominator 1. */
+typedef struct memo
+{
+	int			used;
+	int			next;			/* to be overwritten */
+	dp_uint128	from[KEPT][NUMBERS];
+	dp_rational result[KEPT];
+} memo;
+
+static bool
+recall(const memo *kept, const dp_uint128 *from, dp_rational *out)
+{
+	int			i;
+
+	for (i = 0; i < kept->used; i++)
+		if (memcmp(kept->from[i], from, sizeof(kept->from[i])) == 0)
+		{
+			*out = kept->result[i];
+			return true;
+		}
+	return false;
+}
+
+static void
+remember(memo *kept, const dp_uint128 *from, const dp_rational *result)
+{
+	memcpy(kept->from[kept->next], from, sizeof(kept->from[0]));
+	kept->result[kept->next] = *result;
+	kept->used = Max(kept->used, kept->next + 1);
+	kept->next = (kept->next + 1) % KEPT;
+}
+
+/*
+ * dp_bridge_gaussian_variance
+ *	  dp_acct_gaussian_variance_exact or, out of its range, the variance by
+ *	  zCDP.  The search may take tenths of a second.
+ */
+dp_status
+dp_bridge_gaussian_variance(uint64 sensitivity, dp_fixed epsilon,
+							dp_fixed delta, dp_rational *out)
+{
+	static memo kept;
+	const dp_uint128 from[NUMBERS] = {sensitivity, epsilon, delta};
+	dp_status	status;
+
+	if (recall(&kept, from, out))
+		return DP_OK;
+	status = dp_acct_gaussian_variance_exact(sensitivity, epsilon, delta,
+											 out);
+	if (status == DP_E_RANGE)
+		status = dp_acct_gaussian_variance_zcdp(sensitivity, epsilon, delta,
+												out);
+	if (status == DP_OK)
+		remember(&kept, from, out);
+	return status;
+}
+
+/*
+ * dp_bridge_gaussian_error
+ *	  dp_acct_gaussian_error for probability 1/20; false if it fails.  It may
+ *	  take milliseconds, and a release needs it for every group.
+ */
+bool
+dp_bridge_gaussian_error(const dp_rational *variance, int k, double *out)
+{
+	static memo kept;
+	const dp_uint128 from[NUMBERS] = {variance->num, variance->den, k};
+	dp_rational error = {0, 1};
+
+	if (!recall(&kept, from, &error))
+	{
+		if (dp_acct_gaussian_error(variance, k, DP_FIXED_ONE / 20,
+								   &error.num) != DP_OK)
+			return false;
+		remember(&kept, from, &error);
+	}
+	*out = (double) error.num;
+	return true;
+}
+
+/*
+ * dp_bridge_laplace_rho
+ *	  dp_acct_rho_from_laplace, which takes a third of the time of preparing a
+ *	  small query.
+ */
+dp_status
+dp_bridge_laplace_rho(dp_uint128 sensitivity, const dp_rational *epsilon,
+					  dp_fixed *rho)
+{
+	static memo kept;
+	const dp_uint128 from[NUMBERS] = {sensitivity, epsilon->num, epsilon->den};
+	dp_rational cost = {0, 1};
+
+	if (!recall(&kept, from, &cost))
+	{
+		dp_status	status = dp_acct_rho_from_laplace(sensitivity, epsilon,
+													  &cost.num);
+
+		if (status != DP_OK)
+			return status;
+		remember(&kept, from, &cost);
+	}
+	*rho = cost.num;
+	return DP_OK;
 }

@@ -95,7 +95,7 @@ read_mapping(char *line, mapping *out)
  * that are left alone.
  */
 static bool
-is_foreign(const mapping *m)
+resident_is_foreign(const mapping *m)
 {
 	return strncmp(m->name, "/dev/", 5) == 0 ||
 		(m->shared && (m->name[0] != '/' || m->writes ||
@@ -122,7 +122,7 @@ dp_bridge_populate_mappings(void)
 			continue;
 		if (heap == NULL && strcmp(m.name, "[heap]") == 0)
 			heap = m.start;		/* the first part: madvise may split it */
-		if (!m.reads || is_foreign(&m))
+		if (!m.reads || resident_is_foreign(&m))
 			continue;
 #ifdef MADV_POPULATE_WRITE
 		(void) madvise(m.start, m.bytes,

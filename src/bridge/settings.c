@@ -1,6 +1,81 @@
 /*
  * settings.c
- *	  The settings dp_pg.*.
+ *	  The settings dp_pg.*, and how long those of a client hold.
+ */
+#include "postgres.h"
+
+#include <limits.h>
+
+#include "access/xact.h"
+#include "datatype/timestamp.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "nodes/parsenodes.h"
+#include "tcop/utility.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/datetime.h"
+#include "utils/guc.h"
+#include "utils/guc_tables.h"
+#include "utils/plancache.h"
+#include "utils/timestamp.h"
+
+#include "dp_bridge.h"
+
+static void scope_assigned(void);
+static void scope_init(void);
+
+/* ----------------
+ *		Durations in settings, written as intervals.  Parsing raises no errors,
+ *		since check hooks must not.
+ * ----------------
+ */
+
+/* Longest text; each field is then shorter than half of the buffer. */
+#define LONGEST 64
+
+/* Months and days count as in comparisons of intervals. */
+static int64
+microseconds(const struct pg_itm_in *time)
+{
+	int64		days = ((int64) time->tm_year * MONTHS_PER_YEAR +
+						time->tm_mon) * DAYS_PER_MONTH + time->tm_mday;
+
+	return days * USECS_PER_DAY + time->tm_usec;
+}
+
+/*
+ * read_duration
+ *	  Microseconds of an interval of more than 0 and at most 366 days.  False
+ *	  for any other text.
+ */
+static bool
+read_duration(const char *text, int64 *out)
+{
+	char		buffer[2 * LONGEST];
+	char	   *field[MAXDATEFIELDS];
+	int			type[MAXDATEFIELDS];
+	struct pg_itm_in time = {0};
+	int			kind;
+	int			n;
+
+	if (strlen(text) >= LONGEST ||
+		ParseDateTime(text, buffer, sizeof(buffer), field, type,
+					  MAXDATEFIELDS, &n) != 0 ||
+		DecodeInterval(field, type, n, INTERVAL_FULL_RANGE, &kind,
+					   &time) != 0 ||
+		kind != DTK_DELTA)
+		return false;
+	if (abs(time.tm_year) > 1 || abs(time.tm_mon) > MONTHS_PER_YEAR ||
+		abs(time.tm_mday) > 366 || time.tm_usec > 366 * USECS_PER_DAY ||
+		time.tm_usec < 0)
+		return false;
+	*out = microseconds(&time);
+	return *out > 0 && *out <= 366 * USECS_PER_DAY;
+}
+
+/* ----------------
+ *		The settings dp_pg.*.
  *
  * Users may set what only chooses among private answers, such as the default
  * price.  What bounds privacy or protects the server is superuser-only.  No
@@ -8,19 +83,8 @@
  *
  * Users' settings of queries are reported to the client (GUC_REPORT), so that
  * a connection pool can track them for each client.
+ * ----------------
  */
-#include "postgres.h"
-
-#include <limits.h>
-
-#include "fmgr.h"
-#include "miscadmin.h"
-#include "utils/builtins.h"
-#include "utils/guc.h"
-#include "utils/plancache.h"
-#include "utils/timestamp.h"
-
-#include "dp_bridge.h"
 
 #define DEFAULT_EPSILON "0.1"
 #define DEFAULT_CEILING "10"
@@ -53,7 +117,7 @@ int			dp_setting_workers = 3;
 static char *setting_reuse = "auto";
 static int64 reuse_age = 0;		/* microseconds; 0: off, -1: auto */
 
-/* Has a meaning in function headers only, read by ledger/shield_find.c. */
+/* Has a meaning in function headers only, read by ledger/shield.c. */
 static bool setting_procedure = false;
 
 static bool preloaded = false;
@@ -86,7 +150,7 @@ static const struct config_enum_entry choices[] = {
 
 /* Whether a choice is on, given the current meaning of auto. */
 static bool
-is_chosen(int choice)
+settings_is_chosen(int choice)
 {
 	return choice == DP_SETTING_ON ||
 		(choice == DP_SETTING_AUTO && dp_setting_transparent);
@@ -96,26 +160,26 @@ is_chosen(int choice)
 bool
 dp_bridge_splits(void)
 {
-	return is_chosen(dp_setting_split);
+	return settings_is_chosen(dp_setting_split);
 }
 
 /* dp_bridge_suppresses: whether groups that look empty are omitted. */
 bool
 dp_bridge_suppresses(void)
 {
-	return is_chosen(dp_setting_suppress);
+	return settings_is_chosen(dp_setting_suppress);
 }
 
 static void
 assign_text(const char *newval, void *extra)
 {
-	dp_bridge_scope_assigned();
+	scope_assigned();
 }
 
 static void
 assign_number(int newval, void *extra)
 {
-	dp_bridge_scope_assigned();
+	scope_assigned();
 }
 
 /*
@@ -135,7 +199,7 @@ dp_bridge_reuse_age(void)
 static void
 assign_transparent(bool newval, void *extra)
 {
-	dp_bridge_scope_assigned();
+	scope_assigned();
 	if (newval != dp_setting_transparent)
 		ResetPlanCache();
 }
@@ -143,7 +207,7 @@ assign_transparent(bool newval, void *extra)
 static void
 assign_split(int newval, void *extra)
 {
-	dp_bridge_scope_assigned();
+	scope_assigned();
 	if (newval != dp_setting_split)
 		ResetPlanCache();
 }
@@ -151,7 +215,7 @@ assign_split(int newval, void *extra)
 static void
 assign_suppress(int newval, void *extra)
 {
-	dp_bridge_scope_assigned();
+	scope_assigned();
 	if (newval != dp_setting_suppress)
 		ResetPlanCache();
 }
@@ -233,7 +297,7 @@ read_reuse(const char *text, int64 *age)
 {
 	*age = pg_strcasecmp(text, "auto") == 0 ? -1 : 0;
 	return *age == -1 || pg_strcasecmp(text, "off") == 0 ||
-		dp_bridge_read_duration(text, age);
+		read_duration(text, age);
 }
 
 static bool
@@ -253,7 +317,7 @@ static void
 assign_reuse(const char *newval, void *extra)
 {
 	(void) read_reuse(newval, &reuse_age);
-	dp_bridge_scope_assigned();
+	scope_assigned();
 }
 
 /*
@@ -444,7 +508,7 @@ dp_bridge_settings_init(void)
 							PGC_POSTMASTER, 0,
 							NULL, NULL, NULL);
 	MarkGUCPrefixReserved("dp_pg");
-	dp_bridge_scope_init();
+	scope_init();
 }
 
 /*
@@ -492,4 +556,248 @@ dp_bridge_check_preload(PG_FUNCTION_ARGS)
 {
 	dp_bridge_require_preload();
 	PG_RETURN_VOID();
+}
+
+/* ----------------
+ *		dp_pg.setting_scope: how long a client's settings for private queries
+ *		last.
+ *
+ * A connection pool gives one session to many clients, a transaction at a
+ * time, so what one of them SETs would choose the price that the next ones
+ * pay.  With scope "transaction" a client's value counts only in the
+ * transaction that set it:
+ *
+ *	- SET outside of a transaction block, which would have no effect, raises an
+ *		error before it is executed; so does ALTER ROLE of the session's own
+ *		role, whose values all clients would get;
+ *	- before a transaction commits, what was set in it and would outlive it is
+ *		reset to the default of role, database or server, as by a ROLLBACK.  If
+ *		it was set outside of a block, for example by set_config, the
+ *		transaction fails, so that nobody relies on the value;
+ *	- nothing is charged with a value that came otherwise: from the
+ *		connection's options, or from before the scope was changed.
+ *
+ * SET LOCAL and the SET clause of a function end by themselves.  This applies
+ * to client sessions only: readers and workers get their values from a
+ * session.
+ * ----------------
+ */
+
+int			dp_setting_scope = DP_SETTING_SESSION;
+
+/*
+ * All settings that any user may set, except dp_pg.procedure, which is only
+ * for function headers.
+ */
+static const char *const names[] = {
+	"dp_pg.delta", "dp_pg.epsilon", "dp_pg.max_keys", "dp_pg.max_rows",
+	"dp_pg.mechanism", "dp_pg.publish_schema", "dp_pg.reuse", "dp_pg.split",
+	"dp_pg.suppress", "dp_pg.transparent",
+};
+
+static ProcessUtility_hook_type next_process_utility = NULL;
+
+/*
+ * A value was set within a block in the current transaction.  For several
+ * statements sent together this cannot be seen when it ends.
+ */
+static bool set_in_block = false;
+
+/* The server's record of a setting, which is never moved. */
+static const struct config_generic *
+settings_record_of(int i)
+{
+	static struct config_generic *records[lengthof(names)];
+
+	if (records[i] == NULL)
+		records[i] = dp_bridge_find_setting(names[i]);
+	return records[i];
+}
+
+static bool
+applies(void)
+{
+	return dp_setting_scope == DP_SETTING_TRANSACTION &&
+		(MyBackendType == B_BACKEND || MyBackendType == B_WAL_SENDER);
+}
+
+static bool
+is_scoped(const char *name)
+{
+	int			i;
+
+	for (i = 0; name != NULL && i < lengthof(names); i++)
+		if (pg_strcasecmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * scope_assigned: called from the assign hooks of these settings.  A
+ * subtransaction may be that of a function and does not imply a block.
+ */
+static void
+scope_assigned(void)
+{
+	if (IsTransactionState() && IsTransactionBlock() && !IsSubTransaction())
+		set_in_block = true;
+}
+
+/* ---- statements ---- */
+
+static void
+raise_outside(const char *name)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NO_ACTIVE_SQL_TRANSACTION),
+			 errmsg("\"%s\" cannot be set outside of a transaction block",
+					name),
+			 errdetail("dp_pg.setting_scope is transaction: other clients may "
+					   "share the session, so a value counts only within the "
+					   "transaction that sets it."),
+			 errhint("Use SET LOCAL in a transaction block; ALTER ROLE by an "
+					 "administrator sets a default.")));
+}
+
+static void
+forbid_set(const VariableSetStmt *statement)
+{
+	if ((statement->kind == VAR_SET_VALUE ||
+		 statement->kind == VAR_SET_CURRENT) && !statement->is_local &&
+		is_scoped(statement->name) && !IsTransactionBlock())
+		raise_outside(statement->name);
+}
+
+/* Clients must not change the defaults of a role that others share. */
+static void
+forbid_alter_role(const AlterRoleSetStmt *statement)
+{
+	if (statement->role == NULL || superuser() ||
+		get_rolespec_oid(statement->role, true) != GetSessionUserId() ||
+		(statement->setstmt->kind != VAR_RESET_ALL &&
+		 !is_scoped(statement->setstmt->name)))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("permission denied to change the session's own role"),
+			 errdetail("dp_pg.setting_scope is transaction: other clients may "
+					   "share the role, and its settings would choose what "
+					   "they pay."),
+			 errhint("Ask an administrator.")));
+}
+
+static void
+check_statement(PlannedStmt *statement, const char *query,
+				bool read_only_tree, ProcessUtilityContext context,
+				ParamListInfo params, QueryEnvironment *environment,
+				DestReceiver *receiver, QueryCompletion *completion)
+{
+	const Node *utility = statement->utilityStmt;
+
+	if (IsA(utility, VariableSetStmt) && applies())
+		forbid_set((const VariableSetStmt *) utility);
+	else if (IsA(utility, AlterRoleSetStmt) && applies())
+		forbid_alter_role((const AlterRoleSetStmt *) utility);
+	if (next_process_utility)
+		next_process_utility(statement, query, read_only_tree, context,
+							 params, environment, receiver, completion);
+	else
+		standard_ProcessUtility(statement, query, read_only_tree, context,
+								params, environment, receiver, completion);
+}
+
+/* ---- transactions ---- */
+
+/* Whether the value would outlive its transaction. */
+static bool
+is_lasting(const struct config_generic *record)
+{
+	return record->stack != NULL && (record->stack->state == GUC_SET ||
+									 record->stack->state == GUC_SET_LOCAL);
+}
+
+/* Before the transaction ends, reset what a client has set to the default. */
+static void
+set_back(void)
+{
+	int			i;
+
+	for (i = 0; i < lengthof(names); i++)
+	{
+		const struct config_generic *record = settings_record_of(i);
+
+		if (record->source < PGC_S_INTERACTIVE && !is_lasting(record))
+			continue;
+		if (is_lasting(record) && record->source >= PGC_S_INTERACTIVE &&
+			!IsTransactionBlock() && !set_in_block)
+			raise_outside(names[i]);
+		(void) set_config_option(names[i], NULL, PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_SET, true, 0, false);
+	}
+}
+
+static void
+end_transaction(XactEvent event, void *argument)
+{
+	switch (event)
+	{
+		case XACT_EVENT_PRE_COMMIT:
+		case XACT_EVENT_PRE_PREPARE:
+			if (applies())
+				set_back();
+			break;
+		case XACT_EVENT_COMMIT:
+		case XACT_EVENT_ABORT:
+		case XACT_EVENT_PREPARE:
+			set_in_block = false;
+			break;
+		default:
+			break;
+	}
+}
+
+/* ---- charges ---- */
+
+/*
+ * dp_bridge_check_scope
+ *	  Raise an error if a setting that affects charges was not made as
+ *	  dp_pg.setting_scope requires.
+ *
+ * Errors: 55000.
+ */
+void
+dp_bridge_check_scope(void)
+{
+	int			i;
+
+	for (i = 0; applies() && i < lengthof(names); i++)
+	{
+		const struct config_generic *record = settings_record_of(i);
+
+		/*
+		 * if the current transaction set it, the former value is on the stack
+		 */
+		if (record->source != PGC_S_CLIENT &&
+			(record->source < PGC_S_INTERACTIVE || record->stack != NULL))
+			continue;
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("\"%s\" was not set by this transaction", names[i]),
+				 errdetail("dp_pg.setting_scope is transaction, but the value "
+						   "is that of the connection.  Nothing was charged."),
+				 record->source == PGC_S_CLIENT ?
+				 errhint("Remove it from the connection's options, and use "
+						 "SET LOCAL in a transaction block.") :
+				 errhint("RESET %s, and use SET LOCAL in a transaction block.",
+						 names[i])));
+	}
+}
+
+/* scope_init: once, while preloading. */
+static void
+scope_init(void)
+{
+	dp_bridge_add_hook(&ProcessUtility_hook, check_statement,
+					   &next_process_utility);
+	RegisterXactCallback(end_transaction, NULL);
 }

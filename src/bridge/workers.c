@@ -21,10 +21,12 @@
  */
 #include "postgres.h"
 
+#include <sched.h>
 #include <signal.h>
 
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "portability/instr_time.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
@@ -32,11 +34,217 @@
 #include "storage/lwlock.h"
 #include "storage/pmsignal.h"
 #include "storage/proc.h"
+#include "storage/shmem.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
 #include "utils/timestamp.h"
 
 #include "dp_bridge.h"
+
+/* ----------------
+ *		Waiting for another process of dp_pg.
+ * ----------------
+ */
+
+/*
+ * dp_bridge_spin
+ *	  Spin on this process's latch for a while; true if it was set.  Yields the
+ *	  processor to other processes meanwhile.
+ */
+bool
+dp_bridge_spin(int usec)
+{
+	volatile Latch *latch = MyLatch;
+	instr_time	start;
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(start);
+	do
+	{
+		if (latch->is_set)
+			return true;
+		CHECK_FOR_INTERRUPTS();
+		sched_yield();
+		INSTR_TIME_SET_CURRENT(now);
+		INSTR_TIME_SUBTRACT(now, start);
+	} while (INSTR_TIME_GET_MICROSEC(now) < usec);
+	return latch->is_set;
+}
+
+/*
+ * dp_bridge_wait
+ *	  Wait until this process's latch is set, at most `timeout` ms, and reset
+ *	  it.  The caller then checks the condition that it waits for.
+ */
+void
+dp_bridge_wait(long timeout)
+{
+	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+					 timeout, PG_WAIT_EXTENSION);
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
+}
+
+/*
+ * dp_bridge_watch
+ *	  The same, after spinning on the latch for `usec`.
+ */
+void
+dp_bridge_watch(int usec, long timeout)
+{
+	if (usec > 0 && dp_bridge_spin(usec))
+	{
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+	}
+	else
+		dp_bridge_wait(timeout);
+}
+
+/* ----------------
+ *		What dp_pg's background workers share: settings that nobody can change
+ *		for them, and areas of shared memory.
+ * ----------------
+ */
+
+/* ---- settings ---- */
+
+/*
+ * dp_bridge_force
+ *	  Set a setting for the rest of this process, overriding those of the
+ *	  server, the database and the role.
+ */
+void
+dp_bridge_force(const char *name, const char *value)
+{
+	SetConfigOption(name, value, PGC_SUSET, PGC_S_OVERRIDE);
+}
+
+/*
+ * dp_bridge_force_worker_settings
+ *	  No setting may change the meaning of a worker's statements or interrupt
+ *	  it.
+ */
+void
+dp_bridge_force_worker_settings(void)
+{
+	dp_bridge_force("search_path", "pg_catalog, pg_temp");
+	dp_bridge_force("default_transaction_isolation", "read committed");
+	dp_bridge_force("default_transaction_deferrable", "off");
+	dp_bridge_force("statement_timeout", "0");
+	dp_bridge_force("idle_in_transaction_session_timeout", "0");
+	if (GetConfigOption("transaction_timeout", true, false) != NULL)
+		dp_bridge_force("transaction_timeout", "0");	/* since 17 */
+	dp_bridge_force("jit", "off");
+}
+
+/*
+ * dp_bridge_force_lock_timeout
+ *	  Wait for locks no longer than the present dp_pg.worker_lock_timeout: the
+ *	  deadlock detector does not see connections that wait for a worker.
+ */
+void
+dp_bridge_force_lock_timeout(void)
+{
+	char		value[16];
+
+	if (LockTimeout == dp_setting_worker_lock_timeout)
+		return;
+	snprintf(value, sizeof(value), "%d", dp_setting_worker_lock_timeout);
+	dp_bridge_force("lock_timeout", value);
+}
+
+/* ---- shared memory ---- */
+
+#define AREAS 4					/* of workers, ledger, readers and answers */
+
+typedef struct shared_area
+{
+	const char *name;
+	Size		(*size) (void);
+	void		(*start) (void *area, bool fresh, LWLock *lock);
+} shared_area;
+
+static shared_area areas[AREAS];
+static int	nareas = 0;
+static bool requested = false;
+static shmem_request_hook_type next_shmem_request = NULL;
+static shmem_startup_hook_type next_shmem_startup = NULL;
+
+static void
+request_areas(void)
+{
+	int			i;
+
+	if (next_shmem_request)
+		next_shmem_request();
+	for (i = 0; i < nareas; i++)
+	{
+		RequestAddinShmemSpace(areas[i].size());
+		RequestNamedLWLockTranche(areas[i].name, 1);
+	}
+	requested = true;
+}
+
+/* Some libraries do not call the hook that was installed before theirs. */
+static void
+require_requested(void)
+{
+	if (!requested && !IsUnderPostmaster)
+		ereport(FATAL,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("shared memory of dp_pg was not requested"),
+				 errdetail("A library that is preloaded after dp_pg does not "
+						   "call the shmem_request_hook that was installed "
+						   "before its own."),
+				 errhint("Put dp_pg last in shared_preload_libraries.")));
+}
+
+static void
+start_areas(void)
+{
+	int			i;
+
+	if (next_shmem_startup)
+		next_shmem_startup();
+	require_requested();
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	for (i = 0; i < nareas; i++)
+	{
+		Size		size = areas[i].size();
+		bool		found;
+		void	   *area = ShmemInitStruct(areas[i].name, size, &found);
+
+		if (!found)
+			memset(area, 0, size);
+		areas[i].start(area, !found,
+					   &GetNamedLWLockTranche(areas[i].name)->lock);
+	}
+	LWLockRelease(AddinShmemInitLock);
+}
+
+/*
+ * dp_bridge_share
+ *	  Request an area of shared memory with a lock; from _PG_init, preloading.
+ *	  `start` is called in every process that attaches it; a fresh area is all
+ *	  zero and must be initialized.
+ */
+void
+dp_bridge_share(const char *name, Size (*size) (void),
+				void (*start) (void *area, bool fresh, LWLock *lock))
+{
+	Assert(nareas < AREAS);
+	if (nareas == 0)
+	{
+		next_shmem_request = shmem_request_hook;
+		shmem_request_hook = request_areas;
+		next_shmem_startup = shmem_startup_hook;
+		shmem_startup_hook = start_areas;
+	}
+	areas[nareas].name = name;
+	areas[nareas].size = size;
+	areas[nareas++].start = start;
+}
 
 #define LIBRARY "dp_pg"
 #define TYPE "dp_pg worker"
@@ -76,14 +284,14 @@ static const dp_worker_methods *methods[DP_WORKER_KINDS];
 static kept_worker *mine = NULL;	/* NULL unless this is a kept worker */
 
 static Size
-shared_size(void)
+workers_shared_size(void)
 {
 	return add_size(offsetof(kept_workers, worker),
 					mul_size(dp_setting_workers, sizeof(kept_worker)));
 }
 
 static void
-start_shared(void *area, bool fresh, LWLock *lock)
+workers_start_shared(void *area, bool fresh, LWLock *lock)
 {
 	int			i;
 
@@ -119,7 +327,8 @@ dp_bridge_workers_init(void)
 	BackgroundWorker worker;
 	int			i;
 
-	dp_bridge_share("dp_pg_workers", shared_size, start_shared);
+	dp_bridge_share("dp_pg_workers", workers_shared_size,
+					workers_start_shared);
 	for (i = 0; i < dp_setting_workers; i++)
 	{
 		describe(&worker, "dp_bridge_worker_main", Int32GetDatum(i));
@@ -211,7 +420,7 @@ dp_bridge_leave(void)
 }
 
 static void
-vanish(int code, Datum arg)
+workers_vanish(int code, Datum arg)
 {
 	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
 	mine->proc = NULL;
@@ -229,7 +438,7 @@ appear(int number)
 	mine->kind = DP_WORKER_KINDS;
 	(void) wake_waiting();		/* there is one more, so may_be can be true */
 	LWLockRelease(shared->lock);
-	on_shmem_exit(vanish, (Datum) 0);
+	on_shmem_exit(workers_vanish, (Datum) 0);
 }
 
 /* Become a worker of the kind, or wait again if DP_WORKER_KINDS. */
@@ -252,7 +461,7 @@ become(dp_worker_kind kind)
 
 /* Take the oldest entry; false: there is none that this process may take. */
 static bool
-serve(void)
+workers_serve(void)
 {
 	dp_worker_kind best = DP_WORKER_KINDS;
 	dp_worker_kind kind;
@@ -306,7 +515,7 @@ dp_bridge_worker_main(Datum arg)
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
 		}
-		if (!serve())
+		if (!workers_serve())
 			(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH, -1,
 							 PG_WAIT_EXTENSION);
 	}
@@ -347,7 +556,7 @@ is_one_missing(void)
  * before its select().  So it is signaled.
  */
 static void
-make_room(dp_worker_kind kind, bool urgent)
+workers_make_room(dp_worker_kind kind, bool urgent)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	bool		asked = false;
@@ -403,7 +612,7 @@ dp_bridge_call_worker(dp_worker_kind kind, Datum arg, dp_urgency urgency,
 		return true;
 	*handle = NULL;
 	if (urgency != DP_URGENCY_SPARE)
-		make_room(kind, urgency == DP_URGENCY_NONE_THERE);
+		workers_make_room(kind, urgency == DP_URGENCY_NONE_THERE);
 	return false;
 }
 

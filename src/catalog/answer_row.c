@@ -65,7 +65,7 @@ dp_catalog_lock_answers(void)
 
 /* Everything except key and content, which are large. */
 static void
-fetch(const dp_values *row, dp_answer_row *out)
+answer_row_fetch(const dp_values *row, dp_answer_row *out)
 {
 	out->id = dp_catalog_get_int64(row, ANSWER_ID);
 	out->dataset = dp_catalog_get_name(row, ANSWER_DATASET);
@@ -95,7 +95,7 @@ fetch_all(List *rows)
 		const dp_values *row = lfirst(lc);
 		dp_answer_row *out = palloc0(sizeof(dp_answer_row));
 
-		fetch(row, out);
+		answer_row_fetch(row, out);
 		result = lappend(result, out);
 	}
 	return result;
@@ -121,7 +121,7 @@ dp_catalog_find_answer(int64 hash, dp_answer_wanted wanted, void *context)
 		const dp_values *row = lfirst(lc);
 		dp_answer_row answer = {0};
 
-		fetch(row, &answer);
+		answer_row_fetch(row, &answer);
 		answer.key = DatumGetByteaP(dp_catalog_get(row, ANSWER_KEY));
 		if (wanted(&answer, context))
 			found = row;

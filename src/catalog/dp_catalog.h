@@ -117,7 +117,7 @@ typedef enum dp_row_lock
 	DP_ROW_WAIT
 } dp_row_lock;
 
-/* ---- datasets (dataset_row.c) ---- */
+/* ---- datasets (ledger_tables.c) ---- */
 
 typedef struct dp_dataset_row
 {
@@ -145,7 +145,7 @@ extern void dp_catalog_write_cap(const dp_dataset_row *row);
 extern void dp_catalog_write_neighbours(const dp_dataset_row *row);
 extern void dp_catalog_write_dataset(const dp_dataset_row *row);
 
-/* ---- budgets (budget_row.c) ---- */
+/* ---- budgets (ledger_tables.c) ---- */
 
 typedef struct dp_budget_row
 {
@@ -178,12 +178,12 @@ extern void dp_catalog_insert_budget(const dp_budget_row *row);
 extern void dp_catalog_write_limit(const dp_budget_row *row);
 extern void dp_catalog_write_budget(const dp_budget_row *row);
 
-/* ---- clusters whose role OIDs are valid here (lineage_row.c) ---- */
+/* ---- clusters whose role OIDs are valid here (ledger_tables.c) ---- */
 
 extern bool dp_catalog_in_lineage(int64 cluster);
 extern void dp_catalog_extend_lineage(void);
 
-/* ---- lines of the ledger (ledger_row.c) ---- */
+/* ---- lines of the ledger (ledger_lines.c) ---- */
 
 typedef struct dp_ledger_line
 {
@@ -211,7 +211,7 @@ extern bool dp_catalog_has_foreign_lines(void);
 extern int64 dp_catalog_next_line(void);
 extern void dp_catalog_append_lines(const dp_ledger_line *lines, int n);
 
-/* ---- lines that left the ledger (archive_row.c) ---- */
+/* ---- lines that left the ledger (ledger_lines.c) ---- */
 
 #define DP_DIGEST_LENGTH 32
 
@@ -243,7 +243,7 @@ extern void dp_catalog_read_lines(const char *table, const char *dataset,
 extern int	dp_catalog_list_archives(const char *dataset,
 									 dp_archive_row **rows);
 
-/* ---- batches (batch_row.c) ---- */
+/* ---- batches (ledger_lines.c) ---- */
 
 #define DP_METHOD_LENGTH 16
 
@@ -274,7 +274,7 @@ extern dp_found dp_catalog_read_batch(const char *dataset, Oid role,
 extern bool dp_catalog_find_batch(int64 id, dp_batch_row *out);
 extern void dp_catalog_write_batch(const dp_batch_row *row);
 
-/* ---- parts of partitions (part_row.c) ---- */
+/* ---- parts of partitions (ledger_tables.c) ---- */
 
 /*
  * Sums of one part of a partition or, for an empty key, the maximum of each
@@ -302,7 +302,7 @@ extern void dp_catalog_write_part(const dp_part_row *row);
 extern int64 dp_catalog_new_partition(void);
 extern int64 dp_catalog_last_partition(void);	/* 0: none yet */
 
-/* ---- sessions (session_row.c) ---- */
+/* ---- sessions (session_tables.c) ---- */
 
 typedef enum dp_session_kind
 {
@@ -385,7 +385,7 @@ extern void dp_catalog_append_question(int64 id, int64 question,
 /* Of dp_session_above *, palloc'd: those with asked_at > after, in order. */
 extern List *dp_catalog_list_aboves(int64 id, int64 after);
 
-/* ---- released tables (released_row.c) ---- */
+/* ---- released tables (session_tables.c) ---- */
 
 typedef struct dp_release_row
 {
@@ -405,7 +405,7 @@ extern dp_found dp_catalog_read_release(int64 id, dp_row_lock lock,
 extern void dp_catalog_complete_release(const dp_release_row *row,
 										double error, const char *results);
 
-/* ---- protected relations (relation_row.c) ---- */
+/* ---- protected relations (relation_tables.c) ---- */
 
 /*
  * If the extension is not installed, dp_catalog_open_relations returns NULL
@@ -476,7 +476,7 @@ typedef struct dp_answer_row
 	int64		hash;			/* by which it is found */
 	bytea	   *digest;			/* of the key */
 	bytea	   *key;			/* NULL in lists, as the next */
-	bytea	   *content;		/* minimal tuples (reuse/answer_rows.c) */
+	bytea	   *content;		/* minimal tuples (reuse/answer_store.c) */
 } dp_answer_row;
 
 /* Whether it is a better answer than those offered before.  Its key is set. */
@@ -493,12 +493,12 @@ extern void dp_catalog_add_hits(int64 id, int64 hits, TimestampTz last);
 extern void dp_catalog_insert_answer(const dp_answer_row *row);
 extern void dp_catalog_forget_answers(const char *dataset, Oid payer);
 
-/* ---- versions of declarations (declared_version.c) ---- */
+/* ---- versions of declarations (relation_tables.c) ---- */
 extern void dp_catalog_append_extension(StringInfo out);
 extern void dp_catalog_append_versions(StringInfo out, Oid relid);
 extern bool dp_catalog_is_seen(Oid relid);
 
-/* ---- declared columns (attribute_row.c) ---- */
+/* ---- declared columns (relation_tables.c) ---- */
 
 /* The owner's declarations about one column, palloc'd. */
 typedef struct dp_attribute
@@ -531,7 +531,7 @@ extern void dp_catalog_write_partition(Oid relid, const NameData *name,
 									   bool public_sizes);
 extern void dp_catalog_forget_partitions(Oid relid);
 
-/* ---- what these and dp_pg.hardened have in common (declared_row.c) ---- */
+/* ---- what these and dp_pg.hardened share (relation_tables.c) ---- */
 
 typedef struct dp_declared_row
 {

@@ -8,7 +8,7 @@
 
 #include "dp_catalog.h"
 
-/* ---- names of protected relations (name_row.c) ---- */
+/* ---- names of protected relations (name_tables.c) ---- */
 
 typedef struct dp_name_row
 {
@@ -33,7 +33,7 @@ extern void dp_catalog_write_seen(const dp_name_row *row, Oid seen);
 extern void dp_catalog_delete_name(const dp_name_row *row);
 extern void dp_catalog_keep_dropped(Oid relid);
 
-/* ---- what relations take over from others (heritage.c) ---- */
+/* ---- what relations take over from others (name_tables.c) ---- */
 
 /* Declarations of the last relation of a name.  Missing texts are "". */
 typedef struct dp_heritage

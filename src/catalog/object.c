@@ -102,7 +102,7 @@ has_aggregate(const char *name)
 
 /* The private aggregate that corresponds to a built-in one, or NULL. */
 static char *
-private_name(const char *plain)
+object_private_name(const char *plain)
 {
 	static const char *const others[][2] = {
 		{"mode", "dp_argmax"},
@@ -128,7 +128,7 @@ char *
 dp_catalog_private_advice(Oid aggregate)
 {
 	const char *plain = get_func_name(aggregate);
-	const char *name = plain == NULL ? NULL : private_name(plain);
+	const char *name = plain == NULL ? NULL : object_private_name(plain);
 
 	if (name == NULL)
 		return pstrdup("No private aggregate answers the same; there are "

@@ -77,10 +77,10 @@ extern void dp_catalog_append_rows(const dp_table *table, dp_values *rows,
 								   int n);
 extern void dp_catalog_delete_row(const dp_table *table, HeapTuple old);
 
-extern const dp_table dp_catalog_datasets;	/* dataset_row.c */
-extern const dp_table dp_catalog_budgets;	/* budget_row.c */
+extern const dp_table dp_catalog_datasets;	/* ledger_tables.c */
+extern const dp_table dp_catalog_budgets;	/* ledger_tables.c */
 
-/* ---- SQL (statement.c) ---- */
+/* ---- SQL (table_access.c) ---- */
 extern uint64 dp_catalog_run(const char *statement, int n, Oid *types,
 							 Datum *values, const char *nulls);
 extern void dp_catalog_run_as_owner(const char *statement, int n, Oid *types,
@@ -88,9 +88,9 @@ extern void dp_catalog_run_as_owner(const char *statement, int n, Oid *types,
 extern Datum dp_catalog_result(int row, int column);
 
 /*
- * ---- columns (row_value.c) ----
+ * ---- columns (table_access.c) ----
  *
- * See row_value.c.
+ * See table_access.c.
  */
 extern bool dp_catalog_is_null(const dp_values *row, int column);
 extern void dp_catalog_set(dp_values *row, int column, Datum value);

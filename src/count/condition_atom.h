@@ -26,8 +26,6 @@ typedef struct dp_atom
 	bool		has_null;		/* one of the values is NULL */
 } dp_atom;
 
-extern bool dp_count_read_atom(Node *node, dp_atom *a);
-
 /* ---- condition_match.c ---- */
 
 /* A column that conditions compare with constants. */

@@ -18,8 +18,85 @@
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "nodes/makefuncs.h"
+#include "utils/builtins.h"
 
 #include "dp_count.h"
+#include "dp_to_grid.h"
+
+/* ----------------
+ *		Weights of rows: linear queries with values from 0 to 1.
+ *
+ * A weight f(x) of a row x is the whole number clamp(round(G f(x))) of
+ * granules, G = DP_WEIGHT_ONE, and 0 where f is NULL or NaN.  The granules of
+ * all rows are added exactly; divided by G and rounded they are the query's
+ * number of rows, which a row changes by at most 1, like that of a predicate
+ * (doc/theory.md T123).  Rows and the cells of a universe use the same
+ * function.
+ * ----------------
+ */
+
+struct dp_weight_scale
+{
+	dp_sum_spec spec;
+	dp_numeric_bounds bounds;
+};
+
+/*
+ * dp_count_weight_scale
+ *	  The conversion of values to granules, in the current context; clamped to
+ *	  `beyond` granules below 0 and above 1, so that with 1 values outside are
+ *	  recognized.
+ */
+dp_weight_scale *
+dp_count_weight_scale(int64 beyond)
+{
+	const dp_grid grid = {-DP_WEIGHT_BITS, -beyond, DP_WEIGHT_ONE + beyond};
+	dp_weight_scale *scale = palloc(sizeof(dp_weight_scale));
+
+	dp_count_fill_spec(&grid, &scale->spec);
+	scale->bounds = numeric_bounds(&scale->spec);
+	return scale;
+}
+
+static int64
+weigh_float(const dp_weight_scale *scale, float8 x)
+{
+	return isnan(x) ? 0 : granules_of_float(&scale->spec, x);
+}
+
+static int64
+weigh_numeric(const dp_weight_scale *scale, Numeric x)
+{
+	return numeric_is_nan(x) ? 0 :
+		granules_of_numeric(&scale->spec, &scale->bounds, x);
+}
+
+/* dp_count_weigh: the granules of a value of a numeric base type; 0A000. */
+int64
+dp_count_weigh(const dp_weight_scale *scale, Datum value, Oid type)
+{
+	switch (type)
+	{
+		case INT2OID:
+			return granules_of_integer(&scale->spec, DatumGetInt16(value));
+		case INT4OID:
+			return granules_of_integer(&scale->spec, DatumGetInt32(value));
+		case INT8OID:
+			return granules_of_integer(&scale->spec, DatumGetInt64(value));
+		case FLOAT4OID:
+			return weigh_float(scale, DatumGetFloat4(value));
+		case FLOAT8OID:
+			return weigh_float(scale, DatumGetFloat8(value));
+		case NUMERICOID:
+			return weigh_numeric(scale, DatumGetNumeric(value));
+	}
+	/* a direct call of dp_pg.count_conditions may pass anything */
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("a weight cannot be of type %s", format_type_be(type)),
+			 errhint("Use dp_argmax.")));
+	return 0;
+}
 
 typedef struct flat_step
 {
@@ -108,7 +185,7 @@ cell_number(const flat_table *table, const int64 *places, uint64 *number)
 }
 
 static inline void
-add_row(const flat_spec *spec, const int64 *places, int64 *counts)
+count_tables_add_row(const flat_spec *spec, const int64 *places, int64 *counts)
 {
 	const char *next = (const char *) spec + spec->tables;
 	int64		i;
@@ -164,7 +241,7 @@ add_places(FunctionCallInfo fcinfo, const flat_spec *spec,
 		outside |= places[i] < 0;
 	}
 	if (!(spec->whole && outside))
-		add_row(spec, places, state->counts);
+		count_tables_add_row(spec, places, state->counts);
 	PG_RETURN_POINTER(state);
 }
 
@@ -259,7 +336,7 @@ dp_count_tables_add(const Const *of, const int32 *places, int64 *counts)
 
 	for (i = 0; i < spec->naxes; i++)
 		wide[i] = places[i];
-	add_row(spec, wide, counts);
+	count_tables_add_row(spec, wide, counts);
 }
 
 /* ---- the spec ---- */
@@ -288,7 +365,8 @@ table_size(const dp_counted_table *table)
 }
 
 static int64
-fill_slots(flat_slot *slots, const dp_counted_table *table, int64 first)
+count_tables_fill_slots(flat_slot *slots, const dp_counted_table *table,
+						int64 first)
 {
 	uint64		mask = slots_of(table) - 1;
 	int64		i;
@@ -340,8 +418,9 @@ fill_tables(flat_spec *spec, dp_axis *const *axes, int ntables,
 		{
 			flat->slots = (int64) slots;
 			flat->mask = slots_of(&tables[i]) - 1;
-			cells = fill_slots((flat_slot *) ((char *) spec + slots),
-							   &tables[i], flat->first);
+			cells = count_tables_fill_slots((flat_slot *) ((char *) spec +
+														   slots),
+											&tables[i], flat->first);
 			slots += sizeof(flat_slot) * slots_of(&tables[i]);
 		}
 		spec->ncounts += cells;

@@ -54,13 +54,11 @@ dp_grid_double(dp_grid *grid)
 	grid->exponent++;
 }
 
-/* ---- grid_bounds.c ---- */
+/* ---- native.c ---- */
 extern dp_grid dp_count_grid(Numeric lower, Numeric upper, Numeric granule,
 							 bool integers, bool outward);
 extern Numeric dp_count_scale_numeric(Numeric x, int exponent);
 extern Numeric dp_count_grid_value(const dp_grid *grid, dp_int128 granules);
-
-/* ---- native.c ---- */
 extern Aggref *dp_count_native(const Aggref *asked, Oid function,
 							   Oid result_type, List *arguments);
 extern List *dp_count_exact(const Aggref *asked, const char *aggregate,
@@ -77,7 +75,7 @@ extern Const *dp_count_sum_spec(const dp_grid *grid);
 extern Expr *dp_count_row_granules(Expr *argument, Oid type,
 								   const dp_grid *grid);
 
-/* ---- row_weight.c: linear queries with values from 0 to 1 ---- */
+/* ---- count_tables.c: linear queries with values from 0 to 1 ---- */
 
 /* Granules of the weight 1; with 2^43 rows sums still fit into 64 bits. */
 #define DP_WEIGHT_BITS 20
@@ -131,7 +129,7 @@ extern Expr *dp_count_row_pair(const Aggref *native);
 extern dp_pair_sums dp_count_read_pairs(const Datum *values,
 										const bool *nulls);
 
-/* ---- magnitude.c ---- */
+/* ---- group_sums.c ---- */
 
 /*
  * Public ranges of powers of two, from the most negative one on: exponents of
@@ -149,7 +147,7 @@ extern dp_ranges dp_count_ranges(Oid type);
 extern List *dp_count_range_counts(const Aggref *asked, Oid type);
 extern Expr *dp_count_row_range(Expr *argument);
 
-/* ---- grid_counts.c, grid_counts_add.c: rows at each point of a grid ---- */
+/* ---- grid_counts.c: rows at each point of a grid ---- */
 
 /* Most points of a grid; the counts of one group take at most 8 bytes each. */
 #define DP_COUNTS_CELLS (4 * 1024 * 1024)
@@ -175,7 +173,7 @@ extern void dp_count_grid_rank(const dp_grid_counts *state, int64 low,
 extern List *dp_count_grid_inner(const Aggref *asked, Oid type,
 								 const dp_grid *grid);
 
-/* ---- tally_state.c: counts of public cells ---- */
+/* ---- group_sums.c: counts of public cells ---- */
 
 typedef struct dp_tally_state
 {
@@ -251,14 +249,11 @@ extern List *dp_count_conditions_natives(const dp_condition_counting *counting,
 extern void dp_count_conditions_load(const dp_condition_counting *counting,
 									 const Datum *values, const bool *nulls,
 									 int64 *counts);
-
-/* ---- count_conditions.c ---- */
 extern List *dp_count_conditions_evaluate(const Aggref *asked, List *all);
-extern Size dp_count_conditions_evaluated_memory(int n);
 extern int64 dp_count_conditions_load_one(const Datum *values,
 										  const bool *nulls, List *all, int i);
 
-/* ---- condition_words.c: single rows, for units with many ---- */
+/* ---- condition_match.c: single rows, for units with many ---- */
 
 /* Most conditions of a list: they fit into a row of an inner query. */
 #define DP_CONDITION_WORDS_MOST 1600

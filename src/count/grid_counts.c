@@ -20,10 +20,42 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "port/pg_bitutils.h"
+#include "utils/date.h"
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
 
-#include "grid_counts.h"
+#include "dp_count.h"
+#include "transitions.h"
+
+typedef enum dp_counts_form
+{
+	DP_COUNTS_HASH,
+	DP_COUNTS_DENSE,			/* 32 bits per cell */
+	DP_COUNTS_WIDE,				/* 64 */
+	DP_COUNTS_LIST,				/* like HASH without gaps, read only */
+	DP_COUNTS_SAVED				/* an array that was freed */
+} dp_counts_form;
+
+typedef struct dp_counts_entry
+{
+	uint32		cell;
+	uint32		rows;			/* 0: free */
+} dp_counts_entry;
+
+struct dp_grid_counts
+{
+	dp_counts_form form;
+	uint32		cells;			/* of the grid */
+	uint32		used;			/* entries with rows; HASH and LIST */
+	uint32		capacity;		/* a power of two; HASH */
+	int			shift;			/* 32 - log2(capacity); HASH */
+	dp_counts_entry *entries;	/* HASH and LIST */
+	uint32	   *dense;			/* DENSE */
+	bool		owned;			/* dense is a chunk of its own */
+	uint64	   *wide;			/* WIDE */
+};
 
 #define FIRST_CAPACITY 8
 #define TABLE_PART 32			/* entries of a table: fewer, in cells */
@@ -47,7 +79,7 @@ dp_count_grid_bytes(int64 points)
 /* ---- counting ---- */
 
 static void
-set_capacity(dp_grid_counts *state, uint32 capacity)
+grid_counts_set_capacity(dp_grid_counts *state, uint32 capacity)
 {
 	state->capacity = capacity;
 	state->shift = 32 - pg_leftmost_one_pos32(capacity);
@@ -67,9 +99,9 @@ set_dense(dp_grid_counts *state)
 	state->owned = true;
 }
 
-/* dp_count_grid_new: a state without rows, on a grid of `cells` cells. */
-dp_grid_counts *
-dp_count_grid_new(MemoryContext context, uint32 cells)
+/* grid_new: a state without rows, on a grid of `cells` cells. */
+static dp_grid_counts *
+grid_new(MemoryContext context, uint32 cells)
 {
 	dp_grid_counts *state = MemoryContextAllocZero(context,
 												   sizeof(dp_grid_counts));
@@ -80,7 +112,7 @@ dp_count_grid_new(MemoryContext context, uint32 cells)
 	else
 	{
 		state->form = DP_COUNTS_HASH;
-		set_capacity(state, FIRST_CAPACITY);
+		grid_counts_set_capacity(state, FIRST_CAPACITY);
 	}
 	return state;
 }
@@ -146,7 +178,7 @@ reserve(dp_grid_counts *state, uint64 used)
 		make_dense(state);
 	else if (capacity > n)
 	{
-		set_capacity(state, (uint32) capacity);
+		grid_counts_set_capacity(state, (uint32) capacity);
 		for (i = 0; i < n; i++)
 			if (entries[i].rows != 0)
 				*find_entry(state, entries[i].cell) = entries[i];
@@ -154,9 +186,9 @@ reserve(dp_grid_counts *state, uint64 used)
 	}
 }
 
-/* dp_count_grid_add_rows: add `rows` rows at a cell of the grid. */
-void
-dp_count_grid_add_rows(dp_grid_counts *state, uint32 cell, uint64 rows)
+/* grid_add_rows: add `rows` rows at a cell of the grid. */
+static void
+grid_add_rows(dp_grid_counts *state, uint32 cell, uint64 rows)
 {
 	dp_counts_entry *place;
 
@@ -223,9 +255,9 @@ rows_at(const dp_grid_counts *state, uint32 place, uint32 *cell)
 	}
 }
 
-/* dp_count_grid_add_all: add the other state's rows; it may be read only. */
-void
-dp_count_grid_add_all(dp_grid_counts *state, const dp_grid_counts *other)
+/* grid_add_all: add the other state's rows; it may be read only. */
+static void
+grid_add_all(dp_grid_counts *state, const dp_grid_counts *other)
 {
 	uint32		n = places(other);
 	uint64		rows;
@@ -245,19 +277,19 @@ dp_count_grid_add_all(dp_grid_counts *state, const dp_grid_counts *other)
 	{
 		rows = rows_at(other, i, &cell);
 		if (rows != 0)
-			dp_count_grid_add_rows(state, cell, rows);
+			grid_add_rows(state, cell, rows);
 	}
 }
 
 /* ---- saved states ---- */
 
 /*
- * dp_count_grid_save_state
+ * grid_save_state
  *	  The state as bytea, in the current context.  An array of 32 bits is
  *	  freed, and the state must not be used afterwards.
  */
-bytea *
-dp_count_grid_save_state(dp_grid_counts *state)
+static bytea *
+grid_save_state(dp_grid_counts *state)
 {
 	Size		size;
 	saved_counts *saved;
@@ -299,11 +331,11 @@ dp_count_grid_save_state(dp_grid_counts *state)
 }
 
 /*
- * dp_count_grid_load_state
+ * grid_load_state
  *	  A state on top of a copy of the saved one, in the current context.
  */
-dp_grid_counts *
-dp_count_grid_load_state(Datum datum)
+static dp_grid_counts *
+grid_load_state(Datum datum)
 {
 	saved_counts *saved = (saved_counts *) PG_DETOAST_DATUM_COPY(datum);
 	dp_grid_counts *state = palloc0(sizeof(dp_grid_counts));
@@ -328,8 +360,8 @@ dp_count_grid_add(dp_grid_counts *state, int64 points, int64 point,
 				  MemoryContext keep)
 {
 	if (state == NULL)
-		state = dp_count_grid_new(keep, (uint32) points);
-	dp_count_grid_add_rows(state, (uint32) point, 1);
+		state = grid_new(keep, (uint32) points);
+	grid_add_rows(state, (uint32) point, 1);
 	return state;
 }
 
@@ -343,24 +375,24 @@ dp_count_grid_merge(dp_grid_counts *state, Datum saved, MemoryContext keep)
 
 	if (state != NULL && state->form == DP_COUNTS_LIST)
 	{
-		sum = dp_count_grid_new(keep, state->cells);
-		dp_count_grid_add_all(sum, state);
+		sum = grid_new(keep, state->cells);
+		grid_add_all(sum, state);
 		state = sum;
 	}
 	if (state != NULL)
 	{
-		other = dp_count_grid_load_state(saved);
-		dp_count_grid_add_all(state, other);
+		other = grid_load_state(saved);
+		grid_add_all(state, other);
 		return state;
 	}
 	old = MemoryContextSwitchTo(keep);
-	state = dp_count_grid_load_state(saved);
+	state = grid_load_state(saved);
 	MemoryContextSwitchTo(old);
 	return state;
 }
 
 static int
-compare_entries(const void *a, const void *b)
+grid_counts_compare_entries(const void *a, const void *b)
 {
 	uint32		x = ((const dp_counts_entry *) a)->cell;
 	uint32		y = ((const dp_counts_entry *) b)->cell;
@@ -380,7 +412,7 @@ sorted_entries(const dp_grid_counts *state)
 	for (i = 0; i < places(state); i++)
 		if (state->entries[i].rows != 0)
 			entries[n++] = state->entries[i];
-	qsort(entries, n, sizeof(dp_counts_entry), compare_entries);
+	qsort(entries, n, sizeof(dp_counts_entry), grid_counts_compare_entries);
 	return entries;
 }
 
@@ -416,4 +448,117 @@ dp_count_grid_rank(const dp_grid_counts *state, int64 low,
 	pfree(entries);
 	out->values = (const int64_t *) values;
 	out->counts32 = counts;
+}
+
+/* ----------------
+ *		dp_pg.grid_counts(x, spec) as PostgreSQL calls it: one transition for
+ *		each type, and the steps of parallel plans.
+ *
+ * A row counts at clamp(floor(x / granule + 1/2)).
+ * ----------------
+ */
+
+static pg_noinline void
+check_call_site(FunctionCallInfo fcinfo)
+{
+	dp_bridge_check_call_site(fcinfo, !PG_ARGISNULL(2), "dp_pg.grid_counts",
+							  "Use dp_quantile, dp_median, dp_min or "
+							  "dp_max.");
+}
+
+static pg_noinline dp_grid_counts *
+first_state(FunctionCallInfo fcinfo, const dp_sum_spec *spec)
+{
+	MemoryContext context;
+
+	dp_bridge_require_aggregate(fcinfo, &context);
+	return grid_new(context, (uint32) (spec->high - spec->low + 1));
+}
+
+static inline Datum
+count_row(FunctionCallInfo fcinfo, const dp_sum_spec *spec, int64 granules)
+{
+	uint32		cell = (uint32) (granules - spec->low);
+	dp_grid_counts *state;
+
+	if (unlikely(PG_ARGISNULL(0)))
+		state = first_state(fcinfo, spec);
+	else
+		state = (dp_grid_counts *) PG_GETARG_POINTER(0);
+	if (likely(state->form == DP_COUNTS_DENSE && cell < state->cells &&
+			   state->dense[cell] != PG_UINT32_MAX))
+		state->dense[cell]++;
+	else
+		grid_add_rows(state, cell, 1);
+	PG_RETURN_POINTER(state);
+}
+
+static inline Datum
+skip_row(FunctionCallInfo fcinfo)
+{
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	return PG_GETARG_DATUM(0);
+}
+
+/*
+ * dp_counts_add_*: transition functions (state, x, spec) -> state, in place.
+ * Infinite dates and timestamps are the smallest and largest integers, and so
+ * are clamped.
+ */
+DP_NUMBER_TRANSITIONS(dp_counts_add)
+DP_INTEGER_TRANSITION(dp_counts_add_date, PG_GETARG_DATEADT)
+DP_INTEGER_TRANSITION(dp_counts_add_timestamp, PG_GETARG_TIMESTAMP)
+
+PG_FUNCTION_INFO_V1(dp_counts_combine);
+PG_FUNCTION_INFO_V1(dp_counts_save);
+PG_FUNCTION_INFO_V1(dp_counts_load);
+
+/*
+ * dp_counts_combine: counts add; used by parallel and partitionwise plans.
+ * The second state may be read only and short-lived.
+ */
+Datum
+dp_counts_combine(PG_FUNCTION_ARGS)
+{
+	dp_grid_counts *state;
+	dp_grid_counts *other;
+	MemoryContext context;
+
+	dp_bridge_require_aggregate(fcinfo, &context);
+	if (PG_ARGISNULL(1))
+		return skip_row(fcinfo);
+	other = (dp_grid_counts *) PG_GETARG_POINTER(1);
+	if (PG_ARGISNULL(0))
+		state = grid_new(context, other->cells);
+	else
+		state = (dp_grid_counts *) PG_GETARG_POINTER(0);
+	grid_add_all(state, other);
+	PG_RETURN_POINTER(state);
+}
+
+/* dp_counts_save: a state as bytea, for another process or the release. */
+Datum
+dp_counts_save(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BYTEA_P(grid_save_state((dp_grid_counts *)
+									  PG_GETARG_POINTER(0)));
+}
+
+/* dp_counts_load: the inverse of dp_counts_save. */
+Datum
+dp_counts_load(PG_FUNCTION_ARGS)
+{
+	dp_bridge_require_aggregate(fcinfo, NULL);
+	PG_RETURN_POINTER(grid_load_state(PG_GETARG_DATUM(0)));
+}
+
+/*
+ * dp_count_grid_inner: the single aggregate dp_pg.grid_counts(argument, grid).
+ */
+List *
+dp_count_grid_inner(const Aggref *asked, Oid type, const dp_grid *grid)
+{
+	return dp_count_exact(asked, "grid_counts", type, dp_count_sum_spec(grid),
+						  BYTEAOID);
 }

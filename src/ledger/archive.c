@@ -70,7 +70,7 @@ start_reading(reading *r)
  * The text of a value, with its length.  Output functions are looked up once.
  */
 static void
-append_value(reading *r, int column, Datum value, Oid type)
+archive_append_value(reading *r, int column, Datum value, Oid type)
 {
 	char	   *text;
 	uint32		length;
@@ -134,7 +134,8 @@ read_line(void *context, HeapTuple line, TupleDesc desc)
 			appendBinaryStringInfo(&r->text, (const char *) &null,
 								   sizeof(null));
 		else
-			append_value(r, i, value, TupleDescAttr(desc, i)->atttypid);
+			archive_append_value(r, i, value,
+								 TupleDescAttr(desc, i)->atttypid);
 		if (i + 1 == LINE_ID)
 			r->row.last = DatumGetInt64(value);
 	}

@@ -80,7 +80,7 @@ typedef enum worker_need
 } worker_need;
 
 static dp_worker *
-make_entry(TimestampTz now)
+call_worker_make_entry(TimestampTz now)
 {
 	int			i;
 
@@ -135,7 +135,7 @@ look_for_worker(void)
 	if (worker == NULL)
 	{
 		drop_unwanted(now);
-		worker = make_entry(now);
+		worker = call_worker_make_entry(now);
 	}
 	if (worker == NULL)
 	{
@@ -197,7 +197,7 @@ call_worker(dp_ledger_rousing *rousing)
 
 /* Raises 53000, unless a worker has taken the request in the meantime. */
 static void
-give_up(dp_slot **slot, const char *detail)
+call_worker_give_up(dp_slot **slot, const char *detail)
 {
 	if (slot != NULL && !dp_ledger_withdraw(*slot))
 		return;
@@ -230,7 +230,8 @@ dp_ledger_rouse_worker(dp_ledger_rousing *rousing, dp_slot **slot)
 	}
 	if (slot != NULL && (*slot)->failures >= START_ATTEMPTS)
 	{
-		give_up(slot, "The worker ended as soon as it was started.");
+		call_worker_give_up(slot,
+							"The worker ended as soon as it was started.");
 		return;
 	}
 	switch (look_for_worker())
@@ -250,8 +251,10 @@ dp_ledger_rouse_worker(dp_ledger_rousing *rousing, dp_slot **slot)
 		rousing->since = now;
 	else if (TimestampDifferenceExceeds(rousing->since, now,
 										dp_setting_reader_timeout))
-		give_up(slot, called ? "The worker did not start in time." :
-				"All background worker slots of the server are in use.");
+		call_worker_give_up(slot,
+							called ? "The worker did not start in time." :
+							"All background worker slots of the server are in "
+							"use.");
 }
 
 /* ---- dp_worker_methods ---- */

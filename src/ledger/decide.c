@@ -16,7 +16,217 @@
 
 #include "utils/builtins.h"
 
-#include "group.h"
+#include "ledger.h"
+
+/* A dataset that requests of the group charge. */
+typedef struct dp_group_dataset
+{
+	NameData	name;
+	dp_found	found;
+	bool		changed;
+	dp_dataset_row row;
+} dp_group_dataset;
+
+/* A budget that requests spend from. */
+typedef struct dp_group_budget
+{
+	bool		locked;			/* by somebody else */
+	bool		changed;
+	dp_budget_row row;
+} dp_group_budget;
+
+/* The batch of a role on a dataset, or the fact that it has none. */
+typedef struct dp_group_batch
+{
+	NameData	dataset;
+	Oid			role;
+	dp_found	found;
+	bool		changed;
+	dp_batch_row row;
+} dp_group_batch;
+
+/* Sums of a part, or the maximum over all parts. */
+typedef struct dp_group_part
+{
+	bool		locked;			/* by somebody else */
+	bool		changed;
+	dp_part_row row;
+} dp_group_part;
+
+/* ----------------
+ *		The rows that a group of requests needs.
+ *
+ * Each row is read and locked when a request first needs it, kept in memory
+ * while the requests are decided, and written once at the end.
+ * ----------------
+ */
+
+/* Static, as 128-bit integers may need more alignment than palloc gives. */
+static dp_payer payers[DP_LEDGER_BATCH];
+static bool payer_known[DP_LEDGER_BATCH];
+static dp_group_dataset datasets[DP_LEDGER_BATCH];
+static int	dataset_count;
+static dp_group_budget budgets[DP_LEDGER_BATCH];
+static int	budget_count;
+static dp_group_batch batches[DP_LEDGER_BATCH];
+static int	batch_count;
+static dp_group_part parts[4 * DP_LEDGER_BATCH];
+static int	part_count;
+
+/* group_load_dataset: a dataset by name; its row may be locked. */
+static dp_group_dataset *
+group_load_dataset(const char *name)
+{
+	dp_group_dataset *d;
+	int			i;
+
+	for (i = 0; i < dataset_count; i++)
+		if (strcmp(NameStr(datasets[i].name), name) == 0)
+			return &datasets[i];
+	d = &datasets[dataset_count++];
+	namestrcpy(&d->name, name);
+	d->changed = false;
+	d->found = dp_catalog_read_dataset(name, DP_ROW_SKIP_LOCKED, &d->row);
+	return d;
+}
+
+/*
+ * group_load_payer
+ *	  The payer of request i, found once per dataset and pair of user IDs.
+ */
+static dp_payer *
+group_load_payer(dp_slot **slots, int i, const dp_group_dataset *d)
+{
+	int			j;
+
+	payer_known[i] = true;
+	for (j = 0; j < i; j++)
+		if (payer_known[j] && slots[j]->outer == slots[i]->outer &&
+			slots[j]->current == slots[i]->current &&
+			strcmp(NameStr(slots[j]->request.dataset),
+				   NameStr(d->name)) == 0)
+		{
+			payers[i] = payers[j];
+			return &payers[i];
+		}
+	dp_ledger_payer_find(&d->row, slots[i]->outer, slots[i]->current,
+						 DP_ROW_SKIP_LOCKED, &payers[i]);
+	return &payers[i];
+}
+
+/*
+ * group_load_budget
+ *	  The payer's budget: locked, rolled to the current period, with its
+ *	  current identity.  The row in `payer` is used only the first time; later
+ *	  the sums in memory have grown.
+ */
+static dp_group_budget *
+group_load_budget(const dp_group_dataset *d, const dp_payer *payer,
+				  TimestampTz now)
+{
+	dp_group_budget *b;
+	int			i;
+
+	for (i = 0; i < budget_count; i++)
+		if (budgets[i].row.role == payer->role &&
+			strcmp(NameStr(budgets[i].row.dataset),
+				   NameStr(d->name)) == 0)
+			return &budgets[i];
+	b = &budgets[budget_count++];
+	b->changed = false;
+	b->locked = payer->found != DP_FOUND;
+	b->row = payer->budget;
+	b->row.dataset = d->name;
+	b->row.role = payer->role;
+	b->row.role_name = payer->name;
+	b->row.cluster = dp_bridge_cluster_id();
+	if (!b->locked)
+		dp_ledger_roll(&b->row, now);
+	return b;
+}
+
+/*
+ * group_load_batch: a role's batch, unless closed before the group.
+ */
+static dp_group_batch *
+group_load_batch(const dp_group_dataset *d, Oid role,
+				 const char *role_name)
+{
+	dp_group_batch *g;
+	int			i;
+
+	for (i = 0; i < batch_count; i++)
+		if (batches[i].role == role &&
+			strcmp(NameStr(batches[i].dataset), NameStr(d->name)) == 0)
+			return &batches[i];
+	g = &batches[batch_count++];
+	g->dataset = d->name;
+	g->role = role;
+	g->changed = false;
+	g->found = dp_catalog_read_batch(NameStr(d->name), role, role_name,
+									 DP_ROW_SKIP_LOCKED, &g->row);
+	return g;
+}
+
+/*
+ * group_load_part
+ *	  Sums of a part; an empty key means the maximum over the parts.
+ */
+static dp_group_part *
+group_load_part(const dp_group_dataset *d, Oid payer, int64 period,
+				int64 partition, const char *key)
+{
+	dp_group_part *p;
+	int			i;
+
+	for (i = 0; i < part_count; i++)
+		if (parts[i].row.partition == partition &&
+			parts[i].row.payer == payer &&
+			strcmp(NameStr(parts[i].row.key), key) == 0 &&
+			strcmp(NameStr(parts[i].row.dataset), NameStr(d->name)) == 0)
+			return &parts[i];
+	p = &parts[part_count++];
+	MemSet(p, 0, sizeof(*p));
+	p->row.dataset = d->name;
+	p->row.payer = payer;
+	p->row.period = period;
+	p->row.partition = partition;
+	namestrcpy(&p->row.key, key);
+	p->locked = dp_catalog_read_part(&p->row, DP_ROW_SKIP_LOCKED) ==
+		DP_LOCKED;
+	return p;
+}
+
+/* group_begin: forget the rows of the previous group. */
+static void
+group_begin(void)
+{
+	dataset_count = 0;
+	budget_count = 0;
+	batch_count = 0;
+	part_count = 0;
+	MemSet(payer_known, 0, sizeof(payer_known));
+}
+
+/* group_write: write the rows that the group has changed. */
+static void
+group_write(void)
+{
+	int			i;
+
+	for (i = 0; i < budget_count; i++)
+		if (budgets[i].changed)
+			dp_catalog_write_budget(&budgets[i].row);
+	for (i = 0; i < dataset_count; i++)
+		if (datasets[i].changed)
+			dp_catalog_write_dataset(&datasets[i].row);
+	for (i = 0; i < batch_count; i++)
+		if (batches[i].changed)
+			dp_catalog_write_batch(&batches[i].row);
+	for (i = 0; i < part_count; i++)
+		if (parts[i].changed)
+			dp_catalog_write_part(&parts[i].row);
+}
 
 /* Sums that a request is added to, the payer's or the dataset's. */
 typedef struct target
@@ -76,9 +286,9 @@ compute_cost(target *t, const dp_ledger_request *request,
 	t->cost = sums_of(request);
 	if (partition == 0 || d->row.replace_one)
 		return true;
-	t->part = dp_ledger_group_load_part(d, payer, period, partition,
-										NameStr(request->part.key));
-	t->top = dp_ledger_group_load_part(d, payer, period, partition, "");
+	t->part = group_load_part(d, payer, period, partition,
+							  NameStr(request->part.key));
+	t->top = group_load_part(d, payer, period, partition, "");
 	if (t->part->locked || t->top->locked)
 		return false;
 	after = t->part->row.spent;
@@ -134,9 +344,9 @@ use_batch(dp_group_batch *g, const dp_payer *payer)
 
 /* Put the batch that a request pays for in place of the previous one. */
 static void
-open_batch(dp_group_batch *g, const dp_ledger_request *request,
-		   const dp_ledger_line *line, const dp_payer *payer,
-		   const dp_group_budget *b, TimestampTz now)
+decide_open_batch(dp_group_batch *g, const dp_ledger_request *request,
+				  const dp_ledger_line *line, const dp_payer *payer,
+				  const dp_group_budget *b, TimestampTz now)
 {
 	dp_batch_row *row = &g->row;
 
@@ -171,8 +381,8 @@ close_batch(dp_slot *slot, bool *again, const dp_group_dataset *d,
 {
 	const dp_ledger_batch *wanted = &slot->request.batch;
 	dp_answer  *answer = &slot->answer;
-	dp_group_batch *g = dp_ledger_group_load_batch(d, wanted->role,
-												   NameStr(wanted->role_name));
+	dp_group_batch *g = group_load_batch(d, wanted->role,
+										 NameStr(wanted->role_name));
 
 	if (g->found == DP_LOCKED)
 	{
@@ -257,8 +467,8 @@ find_batch(decision *c)
 {
 	const dp_ledger_request *request = &c->slot->request;
 	dp_answer  *answer = &c->slot->answer;
-	dp_group_batch *g = dp_ledger_group_load_batch(c->d, c->payer->asking,
-												   NameStr(answer->asking));
+	dp_group_batch *g = group_load_batch(c->d, c->payer->asking,
+										 NameStr(answer->asking));
 	bool		alive = g->found == DP_FOUND &&
 	dp_ledger_batch_is_alive(&g->row, c->payer, c->b ? &c->b->row : NULL);
 	bool		used;
@@ -355,7 +565,7 @@ record_charge(decision *c, dp_ledger_line *line)
 	}
 	if (c->opens)
 	{
-		open_batch(c->g, request, line, c->payer, b, c->now);
+		decide_open_batch(c->g, request, line, c->payer, b, c->now);
 		tell_batch(c->g, receipt);
 		line->batch = line->id;
 	}
@@ -386,7 +596,7 @@ static dp_group_budget *
 find_budget(decision *c)
 {
 	dp_answer  *answer = &c->slot->answer;
-	dp_group_budget *b = dp_ledger_group_load_budget(c->d, c->payer, c->now);
+	dp_group_budget *b = group_load_budget(c->d, c->payer, c->now);
 
 	if (b->locked)
 	{
@@ -430,7 +640,7 @@ decide(dp_slot **slots, int i, bool *again, dp_ledger_line *line,
 		*again = answer->outcome == DP_OUTCOME_LOCKED;
 		return line;
 	}
-	d = dp_ledger_group_load_dataset(NameStr(request->dataset));
+	d = group_load_dataset(NameStr(request->dataset));
 	if (d->found == DP_LOCKED)
 	{
 		postpone(answer, again);
@@ -439,7 +649,7 @@ decide(dp_slot **slots, int i, bool *again, dp_ledger_line *line,
 	answer->outcome = DP_OUTCOME_NO_DATASET;
 	if (d->found != DP_FOUND)
 		return line;
-	payer = dp_ledger_group_load_payer(slots, i, d);
+	payer = group_load_payer(slots, i, d);
 	dp_catalog_name_role(payer->asking, &answer->asking);
 	answer->receipt.payer = payer->name;
 	answer->receipt.exempt = payer->exempt;
@@ -483,13 +693,13 @@ dp_ledger_decide(dp_slot **slots, bool *again, int n)
 	dp_ledger_line *line = lines;
 	int			i;
 
-	dp_ledger_group_begin();
+	group_begin();
 	dp_ledger_task_begin();
 	dp_catalog_lock_ledger(RowExclusiveLock);
 	dp_catalog_extend_lineage();
 	for (i = 0; i < n; i++)
 		line = decide(slots, i, &again[i], line, now);
-	dp_ledger_group_write();
+	group_write();
 	if (line > lines)
 		dp_catalog_append_lines(lines, line - lines);
 	dp_ledger_task_finish();

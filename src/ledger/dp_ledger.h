@@ -394,7 +394,7 @@ extern void dp_ledger_require_budget(const char *dataset,
 extern bool dp_ledger_is_renewed(const dp_ledger_standing *standing,
 								 TimestampTz now);
 
-/* Number of transactions that have ended, without charges (charge_stamp.c). */
+/* Number of transactions that have ended, without charges (queue.c). */
 extern bool dp_ledger_read_stamp(dp_stamp *out, bool *exact);
 extern void dp_ledger_read_standing(const char *dataset,
 									dp_ledger_standing *out);

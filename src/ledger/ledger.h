@@ -173,7 +173,7 @@ typedef enum dp_ticket_state
 	DP_TICKET_VOID				/* the connection has given up */
 } dp_ticket_state;
 
-/* shmem.c: NULL unless preloaded */
+/* queue.c: NULL unless preloaded */
 extern dp_shared *dp_ledger_shared;
 extern void dp_ledger_shmem_init(void);
 extern dp_slot *dp_ledger_submit(const dp_slot *content, bool *alone);
@@ -224,20 +224,15 @@ extern bool dp_ledger_batch_is_alive(const dp_batch_row *row,
 extern bool dp_ledger_batch_covers(const dp_batch_row *row,
 								   const dp_charge *charge);
 
-/* period.c */
-extern TimestampTz dp_ledger_renewal(const dp_budget_row *row);
-extern void dp_ledger_roll(dp_budget_row *row, TimestampTz now);
-
-/* charge_stamp.c */
+/* queue.c */
 extern void dp_ledger_commit_begins(void);
 extern void dp_ledger_commit_ends(bool done);
 
 /* decide.c */
 extern void dp_ledger_decide(dp_slot **slots, bool *again, int n);
 
-/* charge_session.c */
+/* charge_request.c */
 extern void dp_ledger_start_worker(void);
-extern int	dp_ledger_patience(void);
 extern dp_slot *dp_ledger_get_slot(const dp_slot *content, bool *alone);
 extern void dp_ledger_fill_reserved(dp_slot *slot,
 									const dp_ledger_request *request,
@@ -261,7 +256,9 @@ extern void dp_ledger_task_run(dp_slot *slot, int number,
 extern void dp_ledger_task_decide(dp_slot *slot, int number, TimestampTz now);
 extern void dp_ledger_task_finish(void);
 
-/* charged_text.c */
+/* payer.c */
+extern TimestampTz dp_ledger_renewal(const dp_budget_row *row);
+extern void dp_ledger_roll(dp_budget_row *row, TimestampTz now);
 extern void dp_ledger_note_charged(void);
 
 /* call_worker.c */
@@ -269,10 +266,8 @@ extern bool dp_ledger_find_wanted(TimestampTz *since, Datum *database);
 extern bool dp_ledger_spare(long idle, bool kept_too);
 extern void dp_ledger_note_failure(Oid database);
 
-/* worker.c, utility.c, refresh.c */
+/* worker.c, utility.c, payer.c */
 extern PGDLLEXPORT void dp_ledger_worker_main(Datum arg);
-extern void dp_ledger_utility_init(void);
 extern void dp_ledger_refresh_init(void);
-extern bool dp_ledger_refreshes_own(void);
 
 #endif							/* LEDGER_H */

@@ -1,20 +1,112 @@
 /*
  * payer.c
- *	  The asking role, and the role whose budget pays.
+ *	  The asking role, the role whose budget pays, and when its spending starts
+ *	  again.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "datatype/timestamp.h"
+#include "miscadmin.h"
+#include "nodes/parsenodes.h"
+#include "tcop/utility.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/timestamp.h"
+
+#include "ledger.h"
+
+static bool refreshes_own(void);
+
+/* ----------------
+ *		What an error says about charges when it comes before one.
+ *
+ * A statement may hold several private queries.  If one fails before its
+ * charge, earlier charges of the statement stand.
+ * ----------------
+ */
+
+/* The statement that was charged last. */
+static TimestampTz charged_statement = 0;
+
+/* dp_ledger_note_charged: the statement was charged. */
+void
+dp_ledger_note_charged(void)
+{
+	charged_statement = GetCurrentStatementStartTimestamp();
+}
+
+/* dp_ledger_told_uncharged: see dp_ledger.h. */
+const char *
+dp_ledger_told_uncharged(void)
+{
+	return charged_statement == GetCurrentStatementStartTimestamp() ?
+		"Nothing more was charged; earlier charges of this statement stand." :
+		"Nothing was charged.";
+}
+
+/* ----------------
+ *		Renewal of budgets: when spending starts again from zero.
+ * ----------------
+ */
+
+/* Days and months are those of UTC, whatever the connection's time zone. */
+static TimestampTz
+add_interval(TimestampTz start, const Interval *step)
+{
+	return DatumGetTimestamp(DirectFunctionCall2(timestamp_pl_interval,
+												 TimestampGetDatum(start),
+												 IntervalPGetDatum(step)));
+}
+
+/* dp_ledger_renewal: end of the current period; the row must renew. */
+TimestampTz
+dp_ledger_renewal(const dp_budget_row *row)
+{
+	return add_interval(row->period_start, &row->renew);
+}
+
+/*
+ * dp_ledger_roll
+ *	  If the row's period is over, begin the one that `now` lies in: whole
+ *	  intervals are added to its start, its number grows by one, and its
+ *	  spending is zero.  Totals are kept.
+ */
+void
+dp_ledger_roll(dp_budget_row *row, TimestampTz now)
+{
+	int64		usec = row->renew.time + row->renew.day * USECS_PER_DAY;
+
+	if (!row->renews || dp_ledger_renewal(row) > now)
+		return;
+	if (row->renew.month == 0)
+	{
+		if (usec <= 0)
+			elog(ERROR, "renewal interval is not positive");
+		row->period_start += (now - row->period_start) / usec * usec;
+	}
+	else
+	{
+		if (row->renew.month < 0 || usec < 0)
+			elog(ERROR, "renewal interval is not positive");
+		while (dp_ledger_renewal(row) <= now)
+			row->period_start = dp_ledger_renewal(row);
+	}
+	row->period++;
+	MemSet(&row->spent, 0, sizeof(row->spent));
+}
+
+/* ----------------
+ *		The asking role, and the role whose budget pays.
  *
  * The asking role is the outer user (login role or SET ROLE), so a SECURITY
  * DEFINER procedure of the data owner spends its caller's budget.  The
  * dataset's owner and superusers are exempt if the current user is exempt as
  * well: when a superuser runs an analyst's SECURITY DEFINER function, the
  * analyst pays.
+ * ----------------
  */
-#include "postgres.h"
-
-#include "miscadmin.h"
-#include "utils/acl.h"
-#include "utils/builtins.h"
-
-#include "ledger.h"
 
 /*
  * dp_ledger_payer_owns
@@ -139,7 +231,7 @@ dp_ledger_payer_forbid_place(void)
 {
 	dp_bridge_forbid_parallel();
 	if (AmAutoVacuumWorkerProcess() ||
-		(InSecurityRestrictedOperation() && !dp_ledger_refreshes_own()))
+		(InSecurityRestrictedOperation() && !refreshes_own()))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("private queries are not allowed within a "
@@ -267,4 +359,72 @@ dp_ledger_payer_raise(const dp_answer *answer, const char *dataset)
 			break;
 	}
 	elog(ERROR, "unrecognized outcome %d", (int) answer->outcome);
+}
+
+/* ----------------
+ *		Materialized views filled with released values.
+ *
+ * PostgreSQL fills a materialized view with its owner's rights, in a
+ * security-restricted operation, whoever issues the command.  Private queries
+ * are allowed there if it is the owner: their budget pays, as for the same
+ * query in INSERT .. SELECT.  If another role refreshes it, a superuser or a
+ * member of its owner, the owner did not choose to pay.
+ *
+ * The innermost statement counts: an ANALYZE, with an index expression that
+ * asks a private query, is no REFRESH even if it runs within one.
+ * ----------------
+ */
+
+static ProcessUtility_hook_type next_process_utility = NULL;
+
+/* Whether the innermost utility statement fills a materialized view. */
+static bool refreshing = false;
+
+static bool
+fills_view(const Node *statement)
+{
+	if (IsA(statement, CreateTableAsStmt))
+		return ((const CreateTableAsStmt *) statement)->objtype ==
+			OBJECT_MATVIEW;
+	return IsA(statement, RefreshMatViewStmt);
+}
+
+static void
+note_refresh(PlannedStmt *statement, const char *text, bool read_only_tree,
+			 ProcessUtilityContext context, ParamListInfo params,
+			 QueryEnvironment *environment, DestReceiver *dest,
+			 QueryCompletion *completion)
+{
+	bool		outer = refreshing;
+
+	refreshing = fills_view(statement->utilityStmt);
+	PG_TRY();
+	{
+		(next_process_utility ? next_process_utility : standard_ProcessUtility)
+			(statement, text, read_only_tree, context, params, environment,
+			 dest, completion);
+	}
+	PG_FINALLY();
+	{
+		refreshing = outer;
+	}
+	PG_END_TRY();
+}
+
+/*
+ * refreshes_own
+ *	  Whether a materialized view is being filled by its owner.
+ */
+static bool
+refreshes_own(void)
+{
+	return refreshing && GetUserId() == GetOuterUserId();
+}
+
+/* dp_ledger_refresh_init: from _PG_init, preloading. */
+void
+dp_ledger_refresh_init(void)
+{
+	dp_bridge_add_hook(&ProcessUtility_hook, note_refresh,
+					   &next_process_utility);
 }

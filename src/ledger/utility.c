@@ -139,10 +139,11 @@ clear_database(const char *name)
 }
 
 static void
-process_utility(PlannedStmt *statement, const char *query, bool read_only_tree,
-				ProcessUtilityContext context, ParamListInfo params,
-				QueryEnvironment *environment, DestReceiver *receiver,
-				QueryCompletion *completion)
+utility_process_utility(PlannedStmt *statement, const char *query,
+						bool read_only_tree,
+						ProcessUtilityContext context, ParamListInfo params,
+						QueryEnvironment *environment, DestReceiver *receiver,
+						QueryCompletion *completion)
 {
 	const char *database = name_database(statement->utilityStmt);
 
@@ -156,11 +157,11 @@ process_utility(PlannedStmt *statement, const char *query, bool read_only_tree,
 								params, environment, receiver, completion);
 }
 
-/* dp_ledger_utility_init: from _PG_init, preloading. */
-void
-dp_ledger_utility_init(void)
+/* utility_init: from _PG_init, preloading. */
+static void
+utility_init(void)
 {
-	dp_bridge_add_hook(&ProcessUtility_hook, process_utility,
+	dp_bridge_add_hook(&ProcessUtility_hook, utility_process_utility,
 					   &next_process_utility);
 }
 
@@ -174,7 +175,7 @@ void
 dp_ledger_init(void)
 {
 	dp_ledger_shmem_init();
-	dp_ledger_utility_init();
+	utility_init();
 	dp_ledger_refresh_init();
 	dp_ledger_shield_init();
 	dp_bridge_add_workers(DP_WORKER_LEDGER, &workers);

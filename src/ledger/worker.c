@@ -210,7 +210,7 @@ leave(Oid database, leave_cause cause)
  * waits for a synchronous standby would stop waiting.
  */
 static void
-handle_cancel(SIGNAL_ARGS)
+worker_handle_cancel(SIGNAL_ARGS)
 {
 	if (!committing)
 		StatementCancelHandler(postgres_signal_arg);
@@ -221,7 +221,7 @@ handle_cancel(SIGNAL_ARGS)
  * meaning of a statement or interrupt it.
  */
 static void
-force_settings(void)
+worker_force_settings(void)
 {
 	dp_bridge_force_worker_settings();
 	if (synchronous_commit <= SYNCHRONOUS_COMMIT_REMOTE_FLUSH)
@@ -356,7 +356,7 @@ try_unattended_again(dp_slot *slot, TimestampTz now)
  * the ms after which to try again; otherwise 0.
  */
 static long
-serve(int n)
+worker_serve(int n)
 {
 	TimestampTz now;
 	int			answered = 0;
@@ -397,14 +397,14 @@ dp_ledger_worker_main(Datum arg)
 	/* Interrupts are serviced only where the loop checks for them. */
 	pqsignal(SIGTERM, die);
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
-	pqsignal(SIGINT, handle_cancel);
+	pqsignal(SIGINT, worker_handle_cancel);
 
 	if (!enter_queue(database))
 		return;
 	on_shmem_exit(leave_queue, arg);
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
-	force_settings();
+	worker_force_settings();
 	batch_context = AllocSetContextCreate(TopMemoryContext, "dp_pg ledger",
 										  ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(batch_context);
@@ -429,7 +429,7 @@ dp_ledger_worker_main(Datum arg)
 		if (n > 0)
 		{
 			lone = n == 1;
-			timeout = serve(n);
+			timeout = worker_serve(n);
 			if (dp_bridge_must_yield(DP_WORKER_LEDGER, OTHERS_PATIENCE))
 				leave(database, LEAVE_OTHERS);
 			if (timeout == 0)

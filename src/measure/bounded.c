@@ -147,7 +147,7 @@ row_of(const dp_measure *measure, const Aggref *native)
 
 /* The conditions of a measurement that has a list of them, or NIL. */
 static List *
-conditions_of(const dp_measure *measure)
+bounded_conditions_of(const dp_measure *measure)
 {
 	TargetEntry *argument;
 
@@ -159,7 +159,7 @@ conditions_of(const dp_measure *measure)
 
 /* Add a column to the rows. */
 static List *
-add_target(List *targets, Expr *expression)
+bounded_add_target(List *targets, Expr *expression)
 {
 	return lappend(targets, makeTargetEntry(expression,
 											list_length(targets) + 1,
@@ -171,16 +171,16 @@ add_target(List *targets, Expr *expression)
  * list.
  */
 static List *
-add_row(List *targets, const dp_measure *measure, const Aggref *exact)
+bounded_add_row(List *targets, const dp_measure *measure, const Aggref *exact)
 {
 	Expr	   *filter = exact->aggfilter;
 	ListCell   *lc;
 
 	if (measure->ops->kind != DP_AGG_CONDITIONS)
-		return add_target(targets, row_of(measure, exact));
-	foreach(lc, conditions_of(measure))
-		targets = add_target(targets, filter == NULL ? lfirst(lc) :
-							 dp_measure_row_case(filter, lfirst(lc)));
+		return bounded_add_target(targets, row_of(measure, exact));
+	foreach(lc, bounded_conditions_of(measure))
+		targets = bounded_add_target(targets, filter == NULL ? lfirst(lc) :
+									 dp_measure_row_case(filter, lfirst(lc)));
 	return targets;
 }
 
@@ -214,8 +214,8 @@ dp_measure_list_rows(const dp_release_spec *spec, Query *inner, Expr *place)
 		TargetEntry *exact = list_nth(inner->targetList, spec->nkeys + 1 +
 									  spec->measures[i].first_exact);
 
-		targets = add_row(targets, &spec->measures[i],
-						  castNode(Aggref, exact->expr));
+		targets = bounded_add_row(targets, &spec->measures[i],
+								  castNode(Aggref, exact->expr));
 	}
 	inner->targetList = targets;
 	inner->groupClause = NIL;
@@ -379,7 +379,8 @@ dp_measure_units_add(dp_measure_units *units, TupleTableSlot *slot)
 
 /* dp_bound_sink: adds a part */
 static void
-add_part(void *context, int64 group, int column, const dp_bound_part *part)
+bounded_add_part(void *context, int64 group, int column,
+				 const dp_bound_part *part)
 {
 	dp_measure_units *units = context;
 	const dp_measure *measure = &units->spec->measures[column];
@@ -393,7 +394,7 @@ add_part(void *context, int64 group, int column, const dp_bound_part *part)
 }
 
 static void
-add_distinct(dp_measure_units *units, int measure)
+bounded_add_distinct(dp_measure_units *units, int measure)
 {
 	dp_distinct_groups *distinct = units->distinct[measure];
 	dp_cell    *cell = units->cells + units->offsets[measure];
@@ -419,7 +420,7 @@ dp_measure_units_end_part(dp_measure_units *units, dp_cell *cells, int width,
 	units->cells = cells;
 	units->width = width;
 	units->keep = keep;
-	dp_bound_finish(units->bounder, add_part, units);
+	dp_bound_finish(units->bounder, bounded_add_part, units);
 }
 
 /* dp_measure_units_finish: end the last part, and complete the cells. */
@@ -432,7 +433,7 @@ dp_measure_units_finish(dp_measure_units *units, dp_cell *cells, int width,
 	dp_measure_units_end_part(units, cells, width, keep);
 	for (i = 0; i < units->spec->nmeasures; i++)
 		if (units->distinct[i] != NULL)
-			add_distinct(units, i);
+			bounded_add_distinct(units, i);
 }
 
 /* ---- undeclared keys ---- */
@@ -472,7 +473,7 @@ begin_told(void *context, int64 group, const char *name, Size length)
 static void
 add_told(void *context, int64 group, int column, const dp_bound_part *part)
 {
-	add_part(context, 0, column, part);
+	bounded_add_part(context, 0, column, part);
 }
 
 /* dp_bound_teller: ends a released group */
@@ -484,7 +485,7 @@ end_told(void *context, int64 group)
 
 	for (i = 0; i < units->spec->nmeasures; i++)
 		if (units->distinct[i] != NULL)
-			add_distinct(units, i);
+			bounded_add_distinct(units, i);
 	units->told(units->told_context, group);
 }
 

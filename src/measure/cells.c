@@ -88,7 +88,7 @@ add_group(dp_cells *cells, TupleTableSlot *slot)
 }
 
 static bool
-receive_row(TupleTableSlot *slot, DestReceiver *self)
+cells_receive_row(TupleTableSlot *slot, DestReceiver *self)
 {
 	dp_cells   *cells = (dp_cells *) self;
 	MemoryContext old = MemoryContextSwitchTo(cells->scratch);
@@ -116,7 +116,7 @@ dp_measure_cells_create(const dp_release_spec *spec)
 	int			i;
 
 	cells->receiver = *None_Receiver;
-	cells->receiver.receiveSlot = receive_row;
+	cells->receiver.receiveSlot = cells_receive_row;
 	cells->spec = spec;
 	cells->keep = CurrentMemoryContext;
 	for (i = 0; i < spec->nmeasures; i++)
@@ -162,7 +162,7 @@ typedef struct answer
 } answer;
 
 static void
-give_row(const answer *to)
+cells_give_row(const answer *to)
 {
 	TupleTableSlot *slot = to->slot;
 	MinimalTuple tuple;
@@ -242,7 +242,7 @@ set_keys(const answer *to, int64 group)
 
 /* Draw noise for the values of a group; their errors follow them. */
 static void
-set_values(const answer *to, const dp_cell *cell)
+cells_set_values(const answer *to, const dp_cell *cell)
 {
 	const dp_release_spec *spec = to->cells->spec;
 	Datum	   *values = to->slot->tts_values + spec->nkeys;
@@ -292,9 +292,9 @@ give_group(const answer *to, int64 group, const dp_cell *cell, bool told)
 	if (told)
 		dp_measure_units_told(to->cells->units, to->slot->tts_values,
 							  to->slot->tts_isnull);
-	set_values(to, cell);
+	cells_set_values(to, cell);
 	if (has_size(to))
-		give_row(to);
+		cells_give_row(to);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(to->cells->scratch);
 }

@@ -70,7 +70,7 @@ typedef struct dp_measure_ops
 
 	/*
 	 * *isnull is initially false; *error, the 95% error in the value's own
-	 * unit, is initially NAN: unknown (released_error.c).
+	 * unit, is initially NAN: unknown (additive.c).
 	 */
 	Datum		(*release) (const dp_measure *measure, const dp_cell *cells,
 							bool *isnull, double *error);
@@ -199,18 +199,17 @@ extern void dp_measure_load_tally(const dp_measure *measure,
 								  dp_cell *cells, MemoryContext keep);
 extern double dp_measure_granule(const dp_measure *measure);
 
-/* ---- measure_mean.c ---- */
+/* ---- measure_sum.c ---- */
 extern Datum dp_measure_release_mean(const dp_measure *measure,
 									 dp_int128 rows, dp_int128 sum,
 									 bool *isnull, double *error);
 
-/* ---- measure_quantile.c: what a choice by rank needs ---- */
+/* ---- measure_selection.c: what a choice by rank needs ---- */
 extern void dp_measure_set_rank_grid(dp_measure *measure);
 extern List *dp_measure_count_ranks(const dp_measure *measure);
 extern void dp_measure_load_ranks(const dp_measure *measure,
 								  const Datum *values, const bool *nulls,
 								  dp_cell *cells, MemoryContext keep);
-extern Datum dp_measure_grid_point(const dp_measure *measure, int64 point);
 
 /* ---- parameters.c ---- */
 extern const char *dp_measure_form(const dp_measure_ops *ops,
@@ -234,7 +233,7 @@ extern double dp_measure_noise_scale(const dp_measure *measure);
 extern dp_int128 dp_measure_none(const dp_measure *measure, int noises);
 extern double dp_measure_noise_error(const dp_measure *measure, double beta);
 
-/* ---- released_error.c: the 95% error beside a value ---- */
+/* ---- additive.c: the 95% error beside a value ---- */
 extern double dp_measure_error_of_sum(const dp_measure *measure);
 extern double dp_measure_error_of_mean(const dp_measure *measure,
 									   dp_int128 above, dp_int128 total,
@@ -251,13 +250,10 @@ extern double dp_measure_error_of_root(bool sample, double share,
 extern double dp_measure_error_of_covariance(const dp_measure *measure,
 											 dp_int128 total, double share);
 
-/* ---- measure_bounds.c ---- */
+/* ---- measure_count.c ---- */
 extern int64 dp_measure_ranges_threshold(const dp_measure *measure);
 
-/* ---- select_candidate.c: one candidate by integer scores ---- */
-extern void dp_measure_set_exponential(dp_measure *measure,
-									   dp_uint128 sensitivity,
-									   bool monotone);
+/* ---- measure_selection.c: one candidate by integer scores ---- */
 extern void dp_measure_set_votes(dp_measure *measure, int rounds);
 extern int64 dp_measure_select(const dp_measure *measure,
 							   const dp_int128 *scores, int64 n);
@@ -337,12 +333,12 @@ typedef struct dp_release_spec
 	int			helpers;		/* if so: threads that may choose for them */
 	int64		max_rows;		/* if so, the bounds before public limits */
 	int64		max_keys;		/* on groups; else 0 */
-	bool		states;			/* inner rows are states: group_states.c */
+	bool		states;			/* inner rows are states: group_place.c */
 	Size		memory;			/* bytes that its exact numbers may take */
 	Size		row;			/* bytes of them that a parallel worker
 								 * sends */
 	List	   *families;		/* values that share no row: see
-								 * run/disjoint.c */
+								 * run/release_price.c */
 	dp_charge	charge;			/* of the whole release */
 	bool		replace_one;	/* neighbours for which sensitivities hold */
 	dp_ledger_part part;		/* the only part that it reads */
@@ -359,8 +355,6 @@ extern void dp_measure_set_decision(dp_release_spec *spec, int share);
 extern void dp_measure_keep_unprepared(dp_measure *measure);
 extern void dp_measure_allow_fewer(dp_measure *measure);
 extern void dp_measure_adapt(const dp_release_spec *spec, int64 told);
-
-/* told_name.c */
 typedef struct dp_told_names dp_told_names;
 extern Size dp_measure_told_most(const dp_release_spec *spec);
 extern dp_told_names *dp_measure_told_create(const dp_release_spec *spec);
@@ -378,7 +372,7 @@ extern void dp_measure_check_predicates(int64 evaluated, int64 all,
 extern void dp_measure_check_cost(const dp_release_spec *spec, bool tell);
 extern char *dp_measure_cost_text(const dp_release_spec *spec);
 
-/* split_price.c, count_shares.c */
+/* parameters.c, registry.c */
 extern dp_rational dp_measure_default_price(int share);
 extern int	dp_measure_count_default(const dp_block *block);
 extern int	dp_measure_count_share(List *blocks);
@@ -389,12 +383,7 @@ extern Expr *dp_measure_row_place(const dp_measure *measure, Expr *argument,
 								  dp_axis_kind kind, const Const *lookup);
 extern void dp_measure_group_by_place(const dp_release_spec *spec,
 									  Query *inner);
-
-/* group_states.c */
 extern bool dp_measure_fits_states(const dp_release_spec *spec);
-extern Aggref *dp_measure_group_state(const dp_release_spec *spec,
-									  const dp_measure *measure,
-									  const Aggref *native, Expr *place);
 extern Datum dp_measure_group_value(const dp_measure *measure, Datum state,
 									int64 group);
 

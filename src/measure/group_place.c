@@ -1,16 +1,38 @@
 /*
  * group_place.c
- *	  The public group of a row, looked up before rows are grouped.
+ *	  The public group of a row, found before rows are grouped, and the
+ *	  aggregates of all groups in one state.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_operator.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/tlist.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+
+#include "../count/dp_to_grid.h"
+#include "dp_measure.h"
+
+static Aggref *group_state(const dp_release_spec *spec,
+						   const dp_measure *measure,
+						   const Aggref *native, Expr *place);
+
+/* ----------------
+ *		The public group of a row, looked up before rows are grouped.
  *
  * An inner query groups by one integer, the place of the row among the public
  * groups, and not by raw keys; or it keeps all groups in arrays and does not
- * group (group_states.c).  So it has at most one group more than the answer
+ * group (group_place.c).  So it has at most one group more than the answer
  * has rows: the memory of grouping follows from public facts, and it never
  * spills to disk.  A row whose key is not public has the place NULL.
  *
  * A place is computed key by key, the first key varying slowest:
  *
- *	  group_place(group_place(0, k1, keys of k1), k2, keys of k2)
+ *		group_place(group_place(0, k1, keys of k1), k2, keys of k2)
  *
  * where the public values of a key are a constant without pointers, looked up
  * like an axis (axis.c).  A literal key has one value and needs no call.  A
@@ -18,20 +40,10 @@
  * whose places are mapped to the key's.
  *
  * A key that is released by threshold because of its many values
- * (run/large_keys.c) is looked up separately, by dp_pg.key_place, and its
+ * (run/key_domains.c) is looked up separately, by dp_pg.key_place, and its
  * place becomes part of the name of the row's group.
+ * ----------------
  */
-#include "postgres.h"
-
-#include "catalog/pg_operator.h"
-#include "catalog/pg_type.h"
-#include "nodes/makefuncs.h"
-#include "optimizer/tlist.h"
-#include "utils/builtins.h"
-#include "utils/fmgroids.h"
-#include "utils/lsyscache.h"
-
-#include "dp_measure.h"
 
 /* The public values of one key, flat. */
 typedef struct dp_group_keys
@@ -64,7 +76,7 @@ require_keys(FunctionCallInfo fcinfo, int argument, const char *function)
 
 /* The place of a key's value, or -1. */
 static int64
-find_place(const dp_group_keys *keys, Datum value, bool isnull)
+place_find_place(const dp_group_keys *keys, Datum value, bool isnull)
 {
 	int64		place = dp_places_axis_find_flat(&keys->finder, value, isnull);
 
@@ -86,7 +98,7 @@ dp_group_place(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	place = find_place(keys, PG_GETARG_DATUM(1), PG_ARGISNULL(1));
+	place = place_find_place(keys, PG_GETARG_DATUM(1), PG_ARGISNULL(1));
 	if (place < 0)
 		PG_RETURN_NULL();
 	PG_RETURN_INT32(PG_GETARG_INT32(0) * keys->size + (int32) place);
@@ -101,7 +113,8 @@ Datum
 dp_key_place(PG_FUNCTION_ARGS)
 {
 	const dp_group_keys *keys = require_keys(fcinfo, 1, "dp_pg.key_place");
-	int64		place = find_place(keys, PG_GETARG_DATUM(0), PG_ARGISNULL(0));
+	int64		place = place_find_place(keys, PG_GETARG_DATUM(0),
+										 PG_ARGISNULL(0));
 
 	if (place < 0)
 		PG_RETURN_NULL();
@@ -246,8 +259,8 @@ gather_states(const dp_release_spec *spec, Query *inner, Expr *place)
 	{
 		Aggref	   *native = castNode(Aggref,
 									  ((TargetEntry *) lfirst(lc))->expr);
-		Aggref	   *state = dp_measure_group_state(spec, &spec->measures[i++],
-												   native, place);
+		Aggref	   *state = group_state(spec, &spec->measures[i++],
+										native, place);
 
 		targets = lappend(targets, makeTargetEntry((Expr *) state, i,
 												   pstrdup("exact"), false));
@@ -304,4 +317,141 @@ dp_measure_row_place(const dp_measure *measure, Expr *argument,
 	return (Expr *) makeFuncExpr(F_INT8_INT4, INT8OID, list_make1(place),
 								 InvalidOid, InvalidOid,
 								 COERCE_EXPLICIT_CALL);
+}
+
+/* ----------------
+ *		Counts and sums of all public groups in one state each.
+ *
+ * If a block asks only for counts and bounded sums, its inner query need not
+ * group: one aggregate without GROUP BY has an array with the numbers of every
+ * public group (count/group_sums.c) and adds each row at its place
+ * (group_place.c).  That is faster than a hash table of groups, and its memory
+ * follows from the number of groups.
+ * ----------------
+ */
+
+/* If states would be larger than this, groups are hashed instead. */
+#define STATE_BYTES (64 * 1024 * 1024)
+
+/* Words that a group takes in a measurement's state; 0 if not supported. */
+static int
+place_words_of(const dp_measure *measure)
+{
+	switch (measure->ops->kind)
+	{
+		case DP_AGG_COUNT:
+			return measure->aggregate->aggdistinct == NIL ? 1 : 0;
+		case DP_AGG_SUM:
+		case DP_AGG_AVG:
+			return DP_SUM_WORDS;
+		default:
+			return 0;
+	}
+}
+
+/*
+ * dp_measure_fits_states: can one state per measurement hold all groups of the
+ * release?
+ */
+bool
+dp_measure_fits_states(const dp_release_spec *spec)
+{
+	int64		words = 0;
+	int			i;
+
+	for (i = 0; i < spec->nmeasures; i++)
+	{
+		int			n = place_words_of(&spec->measures[i]);
+
+		if (n == 0)
+			return false;
+		words += n;
+	}
+	return spec->nkeys > 0 && spec->nmeasures > 0 &&
+		words * spec->groups <= STATE_BYTES / (int64) sizeof(int64);
+}
+
+/* Count a row if its argument is not NULL and it passes the filter. */
+static Expr *
+filter_of(const Aggref *native)
+{
+	Expr	   *counts;
+
+	if (native->args == NIL)
+		return native->aggfilter;
+	counts = (Expr *)
+		dp_block_null_test((Node *)
+						   ((TargetEntry *) linitial(native->args))->expr,
+						   IS_NOT_NULL);
+	if (native->aggfilter == NULL)
+		return counts;
+	return makeBoolExpr(AND_EXPR, list_make2(native->aggfilter, counts), -1);
+}
+
+static Aggref *
+place_make_aggregate(const Aggref *native, const char *name, List *arguments,
+					 Expr *filter)
+{
+	Aggref	   *aggregate = copyObject((Aggref *) native);
+	Oid			types[3];
+	ListCell   *lc;
+
+	aggregate->args = NIL;
+	aggregate->aggargtypes = NIL;
+	aggregate->aggstar = false;
+	aggregate->aggfilter = filter;
+	aggregate->aggtype = dp_catalog_type("tally_state");
+	foreach(lc, arguments)
+	{
+		int			i = foreach_current_index(lc);
+		Expr	   *argument = lfirst(lc);
+
+		types[i] = exprType((Node *) argument);
+		aggregate->aggargtypes = lappend_oid(aggregate->aggargtypes, types[i]);
+		aggregate->args = lappend(aggregate->args,
+								  makeTargetEntry(argument, i + 1, NULL,
+												  false));
+	}
+	aggregate->aggfnoid = dp_catalog_function(name, list_length(arguments),
+											  types);
+	return aggregate;
+}
+
+/*
+ * group_state
+ *	  The aggregate of a verified inner query for all groups at once.
+ */
+static Aggref *
+group_state(const dp_release_spec *spec, const dp_measure *measure,
+			const Aggref *native, Expr *place)
+{
+	bool		counts = measure->ops->kind == DP_AGG_COUNT;
+	Const	   *constant =
+	dp_count_group_spec(spec->groups * place_words_of(measure),
+						counts ? NULL : &measure->grid);
+
+	if (counts)
+		return place_make_aggregate(native, "group_counts",
+									list_make2(copyObject(place), constant),
+									filter_of(native));
+	return place_make_aggregate(native, "group_sums",
+								list_make3(copyObject(place),
+										   linitial_node(TargetEntry,
+														 native->args)->expr,
+										   constant),
+								native->aggfilter);
+}
+
+/*
+ * dp_measure_group_value
+ *	  What the aggregate of one group would have returned.
+ */
+Datum
+dp_measure_group_value(const dp_measure *measure, Datum state, int64 group)
+{
+	dp_tally_state *all = (dp_tally_state *) DatumGetPointer(state);
+
+	if (place_words_of(measure) == 1)
+		return Int64GetDatum(all->counts[group]);
+	return PointerGetDatum((dp_sum_state *) all->counts + group);
 }

@@ -4,6 +4,8 @@
  */
 #include "postgres.h"
 
+#include "nodes/nodeFuncs.h"
+
 #include "dp_measure.h"
 
 static const dp_measure_ops *const measures[] =
@@ -54,4 +56,125 @@ dp_measure_find(dp_aggregate_kind kind)
 			return measures[i];
 	elog(ERROR, "no measurement for aggregate kind %d", (int) kind);
 	return NULL;
+}
+
+/* ----------------
+ *		How many released values of a query have the default price.
+ *
+ * With dp_pg.split the setting dp_pg.epsilon is the price of the whole query:
+ * it is divided among the values without a price of their own.  They are
+ * counted in the query's text, including queries that run before a release;
+ * those are planned when the release runs, and then use the number of the
+ * enclosing query.
+ * ----------------
+ */
+
+/* The number of the query whose subquery is being planned; otherwise 0. */
+static int	enclosing_share = 0;
+
+static bool
+takes_default(const Aggref *aggregate, int kind)
+{
+	const dp_measure_ops *ops = dp_measure_find(kind);
+
+	return strchr(dp_measure_form(ops, aggregate), 'e') == NULL;
+}
+
+/*
+ * May a query that is not split yet have keys that are released by threshold?
+ * One share too many only costs accuracy.
+ */
+static bool
+may_decide(const Query *query)
+{
+	return dp_setting_delta[0] != '\0' &&
+		(query->groupClause != NIL || query->distinctClause != NIL);
+}
+
+static bool
+count_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Aggref))
+	{
+		Aggref	   *aggregate = (Aggref *) node;
+		int			kind = dp_catalog_aggregate_kind(aggregate->aggfnoid);
+
+		if (kind != DP_AGG_NONE && takes_default(aggregate, kind))
+			++*(int *) context;
+	}
+	if (IsA(node, Query))
+	{
+		if (may_decide((const Query *) node))
+			++*(int *) context;
+		*(int *) context += dp_block_added_sizes((Query *) node);
+		return query_tree_walker((Query *) node, count_walker, context, 0);
+	}
+	return expression_tree_walker(node, count_walker, context);
+}
+
+/*
+ * dp_measure_count_default: number of a block's values without a price of
+ * their own.
+ */
+int
+dp_measure_count_default(const dp_block *block)
+{
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, block->values)
+		n += takes_default(dp_block_aggregate(block,
+											  foreach_current_index(lc)),
+						   ((const dp_value *) lfirst(lc))->kind);
+	return n;
+}
+
+/*
+ * dp_measure_count_share
+ *	  Number of values with the default price in the blocks of one planner
+ *	  call.
+ */
+int
+dp_measure_count_share(List *blocks)
+{
+	int			share = 0;
+	ListCell   *lc;
+	ListCell   *target;
+
+	if (enclosing_share > 0)
+		return enclosing_share;
+	foreach(lc, blocks)
+	{
+		dp_block   *block = lfirst(lc);
+
+		share += dp_measure_count_default(block);
+		if (dp_block_has_undeclared(block))
+			share++;			/* the decision about keys */
+		(void) expression_tree_walker((Node *) block->subqueries, count_walker,
+									  &share);
+		foreach(target, block->sources)
+		{
+			const dp_joined *source = lfirst(target);
+
+			if (source->twin == 0)
+				(void) count_walker((Node *) source->query, &share);
+		}
+	}
+	return share;
+}
+
+/*
+ * dp_measure_enter_share
+ *	  Until the given number is set back with this function, queries that are
+ *	  planned belong to a query with `share` values; returns the old number.
+ */
+int
+dp_measure_enter_share(int share)
+{
+	int			outer = enclosing_share;
+
+	enclosing_share = share;
+	return outer;
 }

@@ -5,9 +5,9 @@
  *	  distance within which dp_iterate ends.  No sampler is in this file, and
  *	  none uses it.
  */
-#include "dp_mech.h"
-
 #include <math.h>
+
+#include "dp_mech.h"
 
 static double
 limbs_approx(const uint64_t *limbs)

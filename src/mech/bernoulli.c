@@ -3,7 +3,6 @@
  *	  Coins of exactly exponential probability.
  */
 #include "dp_mech.h"
-
 #include "sampler.h"
 
 /*

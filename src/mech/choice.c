@@ -8,7 +8,6 @@
  * mechanism (theory T16), and goes by that name here.
  */
 #include "dp_mech.h"
-
 #include "sampler.h"
 #include "wide.h"
 

@@ -9,7 +9,6 @@
  * bytes and give the same draw.
  */
 #include "dp_mech.h"
-
 #include "integer.h"
 #include "sampler.h"
 #include "wide.h"

@@ -58,7 +58,7 @@ big_of(dp_big *b, dp_uint128 x)
 	return dp_mech_big_of_limbs(b, limbs, 2);
 }
 
-/* ---- proved bounds (big.c, big_bounds.c) ---- */
+/* ---- proved bounds (big.c) ---- */
 
 extern BIGNUM *dp_mech_big_shrink(dp_big *b, const BIGNUM *x, unsigned bits,
 								  dp_rounding rounding);

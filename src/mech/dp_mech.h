@@ -123,7 +123,7 @@ extern dp_status dp_mech_truncated_laplace(dp_source *source,
 extern double dp_mech_scale_approx(const dp_scale *scale);
 extern double dp_mech_laplace_error(const dp_scale *scale, double beta);
 
-/* ---- undeclared group keys (key_threshold.c, approx.c) ---- */
+/* ---- undeclared group keys (laplace.c, approx.c) ---- */
 
 /* A key with n units is released iff n >= 1 and n + X > threshold. */
 typedef struct dp_key_law

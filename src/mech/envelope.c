@@ -19,11 +19,10 @@
  * If a <= A <= a + e then floor(a T / 2^p) <= A truth / 2^p and exceeds it by
  * at most e + s + 2 units as long as e s < 2^p.
  */
-#include "dp_mech.h"
-
 #include <openssl/crypto.h>
 #include <string.h>
 
+#include "dp_mech.h"
 #include "sampler.h"
 #include "wide.h"
 
@@ -88,8 +87,8 @@ limbs_subtract(uint64_t *from, unsigned size, const uint64_t *x,
 
 /* x < y for x_size >= y_size. */
 static inline bool
-limbs_below(const uint64_t *x, unsigned x_size, const uint64_t *y,
-			unsigned y_size)
+envelope_limbs_below(const uint64_t *x, unsigned x_size, const uint64_t *y,
+					 unsigned y_size)
 {
 	unsigned	i;
 
@@ -127,7 +126,7 @@ limbs_multiply(const uint64_t *x, unsigned x_size, const uint64_t *y,
 }
 
 static inline bool
-limbs_zero(const uint64_t *x, size_t size)
+envelope_limbs_zero(const uint64_t *x, size_t size)
 {
 	while (size > 0)
 		if (x[--size] != 0)
@@ -182,7 +181,7 @@ make_table(dp_envelope *e, dp_big *b)
 }
 
 static inline dp_uint128
-gap_of(const envelope *e, size_t i)
+envelope_gap_of(const envelope *e, size_t i)
 {
 	return (dp_uint128) e->best - (dp_uint128) e->scores[i];
 }
@@ -237,7 +236,7 @@ level_weight(const envelope *e, size_t i, uint64_t *upper, uint64_t *lower)
 	memset(upper, 0, e->total_limbs * sizeof(uint64_t));
 	if (lower != NULL)
 		memset(lower, 0, e->total_limbs * sizeof(uint64_t));
-	if (!level_bounds(e->law, gap_of(e, i), bound, &error))
+	if (!level_bounds(e->law, envelope_gap_of(e, i), bound, &error))
 	{
 		memcpy(upper, count, e->width * sizeof(uint64_t));
 		return;
@@ -266,14 +265,14 @@ refine(dp_big *b, dp_source *source, const envelope *e, size_t i,
 	{
 		p += 64;
 		big_assign(b, x, big_add(b, big_shift(b, x, 64), big_of(b, word)));
-		bound = weight_bound(b, gap_of(e, i), &e->law->rate, p + shift,
-							 DP_ROUND_DOWN);
+		bound = weight_bound(b, envelope_gap_of(e, i), &e->law->rate,
+							 p + shift, DP_ROUND_DOWN);
 		bound = dp_mech_big_shrink(b, big_multiply(b, bound, count), shift,
 								   DP_ROUND_DOWN);
 		if (big_compare(b, x, bound) < 0)
 			return true;
-		bound = weight_bound(b, gap_of(e, i), &e->law->rate, p + shift,
-							 DP_ROUND_UP);
+		bound = weight_bound(b, envelope_gap_of(e, i), &e->law->rate,
+							 p + shift, DP_ROUND_UP);
 		bound = dp_mech_big_shrink(b, big_multiply(b, bound, count), shift,
 								   DP_ROUND_UP);
 		if (big_compare(b, x, bound) >= 0)
@@ -302,12 +301,13 @@ trial(dp_big *b, dp_source *source, const envelope *e, const BIGNUM *total,
 	for (i = 0;; i++)
 	{
 		level_weight(e, i, upper, NULL);
-		if (limbs_below(place, e->total_limbs, upper, e->total_limbs))
+		if (envelope_limbs_below(place, e->total_limbs, upper, e->total_limbs))
 			break;
 		limbs_subtract(place, e->total_limbs, upper, e->total_limbs);
 	}
 	level_weight(e, i, upper, lower);
-	found = limbs_below(place, e->total_limbs, lower, e->total_limbs) ||
+	found = envelope_limbs_below(place, e->total_limbs, lower,
+								 e->total_limbs) ||
 		refine(b, source, e, i, place);
 	*level = i;
 	OPENSSL_cleanse(place, sizeof(place));
@@ -385,7 +385,7 @@ dp_mech_envelope(dp_source *source, const dp_envelope *law,
 	dp_status	status;
 
 	for (i = 0; i < n; i++)
-		if (!limbs_zero(counts + i * law->width, law->width) &&
+		if (!envelope_limbs_zero(counts + i * law->width, law->width) &&
 			(!any || scores[i] > e.best))
 		{
 			any = true;

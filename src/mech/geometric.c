@@ -12,11 +12,10 @@
  *
  * The three widths consume the same bytes for the same scale (sampler.h).
  */
-#include "dp_mech.h"
-
 #include <openssl/crypto.h>
 
 #include "dp_big.h"
+#include "dp_mech.h"
 #include "sampler.h"
 
 #define LIMBS 4
@@ -30,7 +29,7 @@
 #endif
 
 static inline bool
-limbs_below(const uint64_t *a, const uint64_t *b)
+geometric_limbs_below(const uint64_t *a, const uint64_t *b)
 {
 	int			i;
 
@@ -41,7 +40,7 @@ limbs_below(const uint64_t *a, const uint64_t *b)
 }
 
 static inline bool
-limbs_zero(const uint64_t *a)
+geometric_limbs_zero(const uint64_t *a)
 {
 	return (a[0] | a[1] | a[2] | a[3]) == 0;
 }
@@ -63,7 +62,7 @@ uniform256(dp_source *source, const uint64_t *n, uint64_t *out)
 		top[i] = n[i];
 	for (i = 0; top[i]-- == 0; i++)
 		;
-	if (limbs_zero(top))
+	if (geometric_limbs_zero(top))
 	{
 		for (i = 0; i < LIMBS; i++)
 			out[i] = 0;
@@ -86,7 +85,7 @@ uniform256(dp_source *source, const uint64_t *n, uint64_t *out)
 		source->next += bytes;
 		if (bits % 64 != 0)
 			value[bits / 64] &= ~UINT64_C(0) >> (64 - bits % 64);
-	} while (limbs_below(top, value));
+	} while (geometric_limbs_below(top, value));
 	for (i = 0; i < LIMBS; i++)
 		out[i] = value[i];
 	OPENSSL_cleanse(value, sizeof(value));
@@ -99,7 +98,8 @@ bernoulli_exp256(dp_source *source, const uint64_t *n, const uint64_t *d,
 {
 	uint64_t	value[LIMBS];
 
-	BERNOULLI_EXP_BODY(uniform256(source, d, value), !limbs_below(value, n));
+	BERNOULLI_EXP_BODY(uniform256(source, d, value),
+					   !geometric_limbs_below(value, n));
 }
 
 /* floor((u + t v) / s) on BIGNUM. */
@@ -285,7 +285,7 @@ geometric_narrow(dp_source *source, const dp_scale *scale, dp_int128 *out)
 dp_status
 dp_mech_geometric(dp_source *source, const dp_scale *scale, dp_int128 *out)
 {
-	if (limbs_zero(scale->t) || limbs_zero(scale->s))
+	if (geometric_limbs_zero(scale->t) || geometric_limbs_zero(scale->s))
 		return DP_E_RANGE;
 	if (DP_LIKELY(scale->narrow))
 		return geometric_narrow(source, scale, out);

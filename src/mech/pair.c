@@ -18,7 +18,7 @@
 
 /* The weight of k (G - k) for a spread c: at least 15 c, since G^2 < 2^44. */
 static int64_t
-weight_of(int64_t row, int64_t width, int spread)
+pair_weight_of(int64_t row, int64_t width, int spread)
 {
 	return spread * row / (width * width);
 }
@@ -46,9 +46,9 @@ dp_mech_pair_make(dp_pair_kind kind, int64_t width, int64_t second_width,
 	out->second_width = second_width;
 	out->factor = kind == DP_PAIR_ROWS ? 1 : (INT64_C(1) << ROW_BITS) / row;
 	out->row = row * out->factor;
-	out->weight = products ? weight_of(out->row, width, spread) : 0;
+	out->weight = products ? pair_weight_of(out->row, width, spread) : 0;
 	out->second_weight = products ?
-		weight_of(out->row, second_width, second_spread) : 0;
+		pair_weight_of(out->row, second_width, second_spread) : 0;
 	out->ncells = kind == DP_PAIR_ROWS ? 1 : kind == DP_PAIR_MEAN ? 2 :
 		kind == DP_PAIR_SQUARES ? 3 :
 		4 + (out->weight > 0) + (out->second_weight > 0);

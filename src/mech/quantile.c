@@ -26,7 +26,6 @@
  * 1/e; those of the last blocks are drawn with probability below 2^65 e^-64.
  */
 #include "dp_mech.h"
-
 #include "wide.h"
 
 #define BLOCKS_SIDE 70			/* 67 are enough: starts differ by > 1/rate */

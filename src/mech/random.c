@@ -7,13 +7,12 @@
  * as a whole.  When the filler fails, the buffer is wiped and every request
  * fails until a later refill succeeds: there is no weaker second source.
  */
-#include "dp_mech.h"
-
 #include <limits.h>
 #include <openssl/crypto.h>
 #include <openssl/rand.h>
 #include <string.h>
 
+#include "dp_mech.h"
 #include "sampler.h"
 
 /*

@@ -3,7 +3,6 @@
  *	  Randomized response: two answers, the book's coins, many candidates.
  */
 #include "dp_mech.h"
-
 #include "sampler.h"
 
 /*

@@ -7,7 +7,6 @@
  * did not.
  */
 #include "dp_mech.h"
-
 #include "integer.h"
 
 /*

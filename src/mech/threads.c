@@ -5,9 +5,9 @@
  * Every signal is blocked in them.  The caller must join them before it frees
  * or reuses any memory that they see, whatever happens.
  */
-#include "dp_threads.h"
-
 #include <signal.h>
+
+#include "dp_threads.h"
 
 /* Bytes of a thread's stack; what runs in them needs a few thousand. */
 #define STACK (256 * 1024)

@@ -2,10 +2,9 @@
  * wide.c
  *	  Uniform integers and exponential coins of any width.
  */
-#include "dp_mech.h"
-
 #include <openssl/crypto.h>
 
+#include "dp_mech.h"
 #include "sampler.h"
 #include "wide.h"
 

@@ -42,7 +42,7 @@ typedef struct dp_shape
 	int64_t		size[DP_SHAPE_COLUMNS];
 } dp_shape;
 
-/* ---- tables (table_algebra.c) ---- */
+/* ---- tables (distribution.c) ---- */
 
 extern double dp_model_shape_cells(const dp_shape *shape, dp_columns set);
 extern void dp_model_table_add(const dp_shape *shape, dp_columns large_set,
@@ -54,15 +54,8 @@ extern void dp_model_table_multiply(const dp_shape *shape,
 extern void dp_model_table_sum(const dp_shape *shape, dp_columns large_set,
 							   const double *large, dp_columns small_set,
 							   double *small);
-extern void dp_model_table_maximum(const dp_shape *shape, dp_columns large_set,
-								   const double *large, dp_columns small_set,
-								   double *small);
-extern void dp_model_table_contract(const dp_shape *shape, dp_columns a_set,
-									const double *a, dp_columns b_set,
-									const double *b, dp_columns out_set,
-									double *out);
 
-/* ---- junction trees (tree.c) ---- */
+/* ---- junction trees (distribution.c) ---- */
 
 typedef struct dp_tree_node
 {
@@ -82,7 +75,7 @@ extern double dp_model_tree_make(const dp_shape *shape, const dp_columns *sets,
 extern int	dp_model_tree_find(const dp_tree *tree, const dp_shape *shape,
 							   dp_columns set);
 
-/* ---- distributions (distribution.c, marginal.c, fit.c) ---- */
+/* ---- distributions (distribution.c, fit.c) ---- */
 
 /* A released marginal; those of one set are merged. */
 typedef struct dp_factor
@@ -132,7 +125,7 @@ extern void dp_model_distribution_fit(dp_distribution *d, int iterations,
 /* What the fit minimises; exported for tests. */
 extern double dp_model_distribution_loss(const dp_distribution *d);
 
-/* ---- rows (sample.c) ---- */
+/* ---- rows (fit.c) ---- */
 
 extern dp_status dp_model_distribution_sample(const dp_distribution *d,
 											  dp_source *source, int64_t rows,

@@ -55,7 +55,7 @@ typedef struct dp_generator_report
 	int			unbounded;		/* wanted tables without one */
 } dp_generator_report;
 
-/* ---- budget of the adaptive generator (generator_plan.c) ---- */
+/* ---- budget of the adaptive generator (generator_state.c) ---- */
 
 /* One round: choose a table, measure it. */
 typedef struct dp_generator_step
@@ -100,7 +100,7 @@ extern dp_status dp_model_generator_run(const dp_host *host, dp_source *source,
 										dp_fixed rho, dp_distribution **out,
 										dp_generator_report *report);
 
-/* ---- rows nearer to the expected counts (polish.c) ---- */
+/* ---- rows nearer to the expected counts (fit.c) ---- */
 
 extern dp_status dp_model_generator_polish(const dp_distribution *d,
 										   const dp_generator_terms *t,

@@ -82,7 +82,7 @@ extern dp_status dp_model_iterate_round(const dp_host *host,
 										const int64_t *counts,
 										dp_iterate_step *step);
 
-/* ---- iterate_median.c; private to the two ---- */
+/* ---- iterate.c; private to the two ---- */
 typedef struct dp_iterate_median
 {
 	int32_t    *answers;		/* of each candidate, by query */
@@ -93,19 +93,5 @@ typedef struct dp_iterate_median
 } dp_iterate_median;
 
 extern int64_t dp_model_iterate_candidates(int64_t cells, int64_t size);
-extern void dp_model_iterate_median_begin(const dp_host *host,
-										  const dp_iterate_terms *terms,
-										  const int32_t *weights,
-										  dp_iterate_median *out);
-extern void dp_model_iterate_median_guess(const dp_iterate_terms *terms,
-										  dp_iterate_median *m,
-										  int64_t *guesses);
-extern bool dp_model_iterate_median_learn(const dp_iterate_terms *terms,
-										  dp_iterate_median *m, int64_t query,
-										  bool lower);
-extern void dp_model_iterate_median_end(const dp_host *host,
-										const dp_iterate_terms *terms,
-										dp_iterate_median *m,
-										double *probability);
 
 #endif							/* DP_ITERATE_H */

@@ -101,7 +101,7 @@ typedef struct dp_smalldb_worker
 	uint64_t   *histogram;		/* of problem->levels */
 } dp_smalldb_worker;
 
-/* ---- sizes and accuracy (smalldb_plan.c) ---- */
+/* ---- sizes and accuracy (smalldb.c) ---- */
 extern dp_status dp_model_smalldb_size(double queries, double alpha,
 									   uint64_t *size);
 extern dp_status dp_model_smalldb_size_for_dimension(uint64_t cells,
@@ -122,7 +122,7 @@ extern dp_status dp_model_smalldb_shape_make(uint64_t cells, uint64_t queries,
 											 uint64_t size,
 											 dp_smalldb_shape *out);
 
-/* ---- the problem (smalldb_prepare.c) ---- */
+/* ---- the problem (smalldb.c) ---- */
 extern size_t dp_model_smalldb_memory(const dp_smalldb_shape *shape);
 extern dp_status dp_model_smalldb_make(const dp_smalldb_shape *shape,
 									   const uint8_t *weights,
@@ -143,12 +143,12 @@ extern void dp_model_smalldb_begin(dp_smalldb *problem, dp_smalldb_scan scan,
 extern uint64_t dp_model_smalldb_candidate(dp_smalldb_worker *worker,
 										   uint64_t rank);
 
-/* ---- threads (smalldb_thread.c) ---- */
+/* ---- threads (smalldb_scan.c) ---- */
 extern void dp_model_smalldb_threads_start(dp_threads *threads,
 										   dp_smalldb_worker *workers,
 										   int count);
 
-/* ---- the draw (smalldb_select.c) ---- */
+/* ---- the draw (smalldb.c) ---- */
 extern size_t dp_model_smalldb_draw_memory(const dp_smalldb *problem);
 extern dp_status dp_model_smalldb_draw(dp_source *source, dp_smalldb *problem,
 									   const dp_rational *rate,

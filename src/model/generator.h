@@ -74,6 +74,5 @@ extern bool dp_model_generator_is_whole(const dp_generator_terms *t,
 										int table);
 extern void dp_model_generator_keep(generator *g, int table, bool closing);
 extern void dp_model_generator_remember(generator *g);
-extern void dp_model_generator_estimate(generator *g);
 
 #endif							/* DP_MODEL_GENERATOR_H */

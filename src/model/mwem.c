@@ -231,7 +231,7 @@ visit(state *s, const answer *a, double factor)
 
 /* Divide the weights by their sum. */
 static void
-normalise(dp_mwem *w)
+mwem_normalise(dp_mwem *w)
 {
 	double		sum = 0;
 	int64_t		k;
@@ -272,11 +272,11 @@ update(state *s)
 			mass += share * (factor - 1);
 			if (mass < .5 || mass > 2)
 			{
-				normalise(w);
+				mwem_normalise(w);
 				mass = 1;
 			}
 		}
-		normalise(w);
+		mwem_normalise(w);
 	}
 }
 
@@ -312,7 +312,7 @@ release_total(state *s)
 }
 
 static dp_status
-one_round(state *s)
+mwem_one_round(state *s)
 {
 	answer	   *a = &s->answer[s->answers];
 	size_t		chosen;
@@ -433,7 +433,7 @@ dp_model_mwem_run(const dp_host *host, dp_source *source,
 	report->sigma = dp_mech_scale_approx(&s.scale);
 	for (i = 0; i < rounds && status == DP_OK; i++)
 	{
-		status = one_round(&s);
+		status = mwem_one_round(&s);
 		report->rounds = i + 1;
 	}
 	report->total = out->total;

@@ -69,7 +69,8 @@ distance_of(const double *a, const double *b, int64_t cells)
 }
 
 static double *
-table_for(const dp_host *host, const dp_shape *shape, dp_columns set)
+rows_error_table_for(const dp_host *host, const dp_shape *shape,
+					 dp_columns set)
 {
 	return host->allocate(host->state, sizeof(double) *
 						  (size_t) dp_model_shape_cells(shape, set));
@@ -128,7 +129,8 @@ tell(const dp_distribution *d, drawn *a, dp_columns set, double *out)
 	}
 	if (a->node[at] == NULL)
 	{
-		a->node[at] = table_for(a->host, a->shape, d->tree.node[at].set);
+		a->node[at] = rows_error_table_for(a->host, a->shape,
+										   d->tree.node[at].set);
 		count_rows(a, d->tree.node[at].set, a->node[at]);
 	}
 	dp_model_table_sum(a->shape, d->tree.node[at].set, a->node[at], set, out);
@@ -167,8 +169,8 @@ dp_model_generator_rows_error(const dp_distribution *d,
 			continue;
 		if (host->pulse != NULL)
 			host->pulse(host->state);
-		expected = table_for(host, &t->shape, set);
-		told = table_for(host, &t->shape, set);
+		expected = rows_error_table_for(host, &t->shape, set);
+		told = rows_error_table_for(host, &t->shape, set);
 		/* a table with a bound has a marginal */
 		(void) dp_model_distribution_marginal(d, set, MOST_PRODUCT, expected);
 		tell(d, &a, set, told);
@@ -214,8 +216,8 @@ dp_model_mwem_rows_error(const dp_mwem *w, const dp_generator_terms *t,
 
 		if (!t->table[i].wanted)
 			continue;
-		expected = table_for(host, &t->shape, set);
-		told = table_for(host, &t->shape, set);
+		expected = rows_error_table_for(host, &t->shape, set);
+		told = rows_error_table_for(host, &t->shape, set);
 		dp_model_mwem_marginal(w, set, expected);
 		count_rows(&a, set, told);
 		most = fmax(most, distance_of(expected, told, (int64_t)

@@ -4,7 +4,7 @@
  *	  compiler vectorises them, for which the Makefile sets options.
  *
  * Numbers of 16 bits stay within -32767 .. 32767, and those of 32 bits far
- * from their limits (smalldb_prepare.c chooses), so nothing wraps.
+ * from their limits (smalldb.c chooses), so nothing wraps.
  */
 #include "smalldb_lanes.h"
 

@@ -14,10 +14,9 @@
  * differ in the last two cells only are a run, along which the sums change by
  * the same difference each time.
  */
-#include "dp_smalldb.h"
-
 #include <string.h>
 
+#include "dp_smalldb.h"
 #include "smalldb_lanes.h"
 
 #define RUN 256					/* candidates scored together */
@@ -64,7 +63,7 @@ suffix_of(const dp_smalldb_worker *w)
 
 /* Sums of the prefixes that contain place `from` or a later one. */
 static void
-add_up(dp_smalldb_worker *w, uint64_t from)
+smalldb_scan_add_up(dp_smalldb_worker *w, uint64_t from)
 {
 	dp_smalldb *p = w->problem;
 	uint64_t	i;
@@ -89,7 +88,7 @@ advance(dp_smalldb_worker *w)
 	w->cells[i]++;
 	for (j = i + 1; j < length; j++)
 		w->cells[j] = w->cells[i];
-	add_up(w, i);
+	smalldb_scan_add_up(w, i);
 }
 
 /*
@@ -174,7 +173,7 @@ walk_by_cells(dp_smalldb_worker *w, passage *walk)
 	unsigned	n;
 
 	memcpy(w->sums, p->start, lane_bytes(p));
-	add_up(w, 0);
+	smalldb_scan_add_up(w, 0);
 	suffix = suffix_of(w);
 	while (walk->at < walk->last && !walk->found)
 	{
@@ -386,4 +385,39 @@ dp_model_smalldb_candidate(dp_smalldb_worker *worker, uint64_t rank)
 		rank -= p->found[chunk];
 	}
 	return p->shape.candidates;
+}
+
+/* ----------------
+ *		Threads that scan alongside the caller: they run dp_model_smalldb_step
+ *		and nothing else.
+ * ----------------
+ */
+
+static void *
+scan(void *worker)
+{
+	while (dp_model_smalldb_step(worker))
+		continue;
+	return NULL;
+}
+
+/*
+ * dp_model_smalldb_threads_start
+ *	  One thread for each of `count` workers, at most DP_SMALLDB_THREADS; as
+ *	  many as the system gives.
+ *
+ * Requires: dp_model_smalldb_begin was called; nothing else touches the
+ *			 workers.
+ * Gives:	 threads->count, possibly 0, to be joined; they end when the chunks
+ *			 are used up or problem->cancel is set.  The caller itself must
+ *			 step with another worker until no chunk is left, so that the scan
+ *			 ends in any case.
+ * Source:	 doc/theory.md T66.
+ */
+void
+dp_model_smalldb_threads_start(dp_threads *threads, dp_smalldb_worker *workers,
+							   int count)
+{
+	dp_mech_threads_start(threads, scan, workers, sizeof(dp_smalldb_worker),
+						  count);
 }

@@ -15,8 +15,8 @@
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 
-#include "domain.h"
 #include "../rules/dp_rules.h"
+#include "domain.h"
 
 struct dp_conditions
 {
@@ -102,8 +102,8 @@ dp_places_conditions_begin(const dp_key *key, const List *conditions)
 }
 
 static void
-set_values(dp_conditions *conditions, Datum column, bool column_null,
-		   Datum value, bool value_null)
+condition_set_values(dp_conditions *conditions, Datum column, bool column_null,
+					 Datum value, bool value_null)
 {
 	TupleTableSlot *slot = conditions->slot;
 
@@ -125,7 +125,7 @@ dp_places_conditions_hold(dp_conditions *conditions, Datum column,
 
 	if (conditions->states == NIL)
 		return true;
-	set_values(conditions, column, column_null, value, value_null);
+	condition_set_values(conditions, column, column_null, value, value_null);
 	foreach(lc, conditions->states)
 	{
 		bool		isnull;
@@ -152,7 +152,7 @@ dp_places_conditions_image(dp_conditions *conditions, Datum column,
 	bool		by_value;
 	Datum		value;
 
-	set_values(conditions, column, column_null, (Datum) 0, true);
+	condition_set_values(conditions, column, column_null, (Datum) 0, true);
 	value = ExecEvalExprSwitchContext(image, conditions->econtext, isnull);
 	if (*isnull)
 		return (Datum) 0;

@@ -42,7 +42,7 @@ typedef struct named_order
 /* ---- finding ---- */
 
 static const Var *
-input_of(const naming *n, const Node *node)
+list_input_of(const naming *n, const Node *node)
 {
 	while (node != NULL && IsA(node, RelabelType))
 		node = (const Node *) ((const RelabelType *) node)->arg;
@@ -63,7 +63,7 @@ can_convert(Oid from, Oid to)
 }
 
 static bool
-is_equality(const naming *n, Oid operator, const Var *input)
+list_is_equality(const naming *n, Oid operator, const Var *input)
 {
 	Oid			type = getBaseType(input->vartype);
 	TypeCacheEntry *cache;
@@ -75,7 +75,7 @@ is_equality(const naming *n, Oid operator, const Var *input)
 }
 
 static bool
-add_constant(naming *n, Node *value)
+list_add_constant(naming *n, Node *value)
 {
 	if (!n->collecting)
 		return !contain_var_clause(value);
@@ -90,7 +90,7 @@ named_by_operator(naming *n, const OpExpr *comparison)
 {
 	Node	   *left = linitial(comparison->args);
 	Node	   *right = llast(comparison->args);
-	const Var  *input = input_of(n, left);
+	const Var  *input = list_input_of(n, left);
 
 	if (list_length(comparison->args) != 2)
 		return false;
@@ -98,11 +98,12 @@ named_by_operator(naming *n, const OpExpr *comparison)
 	{
 		Node	   *other = left;
 
-		input = input_of(n, right);
+		input = list_input_of(n, right);
 		right = other;
 	}
-	return input != NULL && is_equality(n, comparison->opno, input) &&
-		can_convert(exprType(right), input->vartype) && add_constant(n, right);
+	return input != NULL && list_is_equality(n, comparison->opno, input) &&
+		can_convert(exprType(right), input->vartype) &&
+		list_add_constant(n, right);
 }
 
 static void
@@ -131,12 +132,12 @@ add_elements(naming *n, const Const *array, Oid element)
 static bool
 named_by_array(naming *n, const ScalarArrayOpExpr *any)
 {
-	const Var  *input = input_of(n, linitial(any->args));
+	const Var  *input = list_input_of(n, linitial(any->args));
 	Node	   *array = lsecond(any->args);
 	Oid			element = get_element_type(exprType(array));
 
 	if (!any->useOr || input == NULL || !OidIsValid(element) ||
-		!is_equality(n, any->opno, input) ||
+		!list_is_equality(n, any->opno, input) ||
 		!can_convert(element, input->vartype))
 		return false;
 	if (!n->collecting)
@@ -149,7 +150,7 @@ named_by_array(naming *n, const ScalarArrayOpExpr *any)
 
 /* Whether the condition leaves only named values, or NULL. */
 static bool
-is_named(naming *n, Node *condition)
+list_is_named(naming *n, Node *condition)
 {
 	ListCell   *lc;
 
@@ -161,7 +162,8 @@ is_named(naming *n, Node *condition)
 			return named_by_array(n, (ScalarArrayOpExpr *) condition);
 		case T_NullTest:
 			return ((NullTest *) condition)->nulltesttype == IS_NULL &&
-				input_of(n, (Node *) ((NullTest *) condition)->arg) != NULL;
+				list_input_of(n,
+							  (Node *) ((NullTest *) condition)->arg) != NULL;
 		case T_BoolExpr:
 			break;
 		default:
@@ -172,7 +174,7 @@ is_named(naming *n, Node *condition)
 	}
 	foreach(lc, ((BoolExpr *) condition)->args)
 	{
-		bool		named = is_named(n, lfirst(lc));
+		bool		named = list_is_named(n, lfirst(lc));
 
 		switch (((BoolExpr *) condition)->boolop)
 		{
@@ -222,7 +224,7 @@ dp_places_key_is_named(const dp_key *key)
 	if (!dp_places_key_can_be_named(key))
 		return false;
 	foreach(lc, key->conditions)
-		if (is_named(&n, lfirst(lc)) && !IsA(lfirst(lc), NullTest))
+		if (list_is_named(&n, lfirst(lc)) && !IsA(lfirst(lc), NullTest))
 			return true;
 	return false;
 }
@@ -240,7 +242,7 @@ convert_float(Datum value, Datum *out)
 }
 
 static bool
-convert_integer(const Const *value, Oid to, Datum *out)
+list_convert_integer(const Const *value, Oid to, Datum *out)
 {
 	int64		number = dp_places_integer(getBaseType(value->consttype),
 										   value->constvalue);
@@ -276,7 +278,7 @@ convert(const dp_key *key, const Const *value, Datum *out)
 	if (from == FLOAT8OID && to == FLOAT4OID)
 		return convert_float(*out, out);
 	if (dp_places_is_integer(from))
-		return convert_integer(value, to, out);
+		return list_convert_integer(value, to, out);
 	if (to == BPCHAROID)
 		*out = pad(*out, key->typmod);
 	return true;
@@ -310,8 +312,8 @@ remove_twice(Datum *values, int n, named_order *order)
 
 /* Append those that are declared, and mark them as used. */
 static void
-append_declared(dp_domain *domain, const dp_key *key, const Datum *values,
-				bool *used, int n, named_order *order)
+list_append_declared(dp_domain *domain, const dp_key *key, const Datum *values,
+					 bool *used, int n, named_order *order)
 {
 	dp_attribute *declared = key->image != NULL || key->attnum == 0 ? NULL :
 		dp_protect_attribute(key->relid, key->attnum);
@@ -355,7 +357,7 @@ dp_places_decide_list(const dp_key *key)
 	foreach(lc, key->conditions)
 	{
 		n.found = NIL;
-		if (is_named(&n, lfirst(lc)) && !IsA(lfirst(lc), NullTest))
+		if (list_is_named(&n, lfirst(lc)) && !IsA(lfirst(lc), NullTest))
 			break;
 		n.found = NIL;
 	}
@@ -368,7 +370,7 @@ dp_places_decide_list(const dp_key *key)
 	order.compare = &cache->cmp_proc_finfo;
 	order.collation = key->collation;
 	count = remove_twice(values, count, &order);
-	append_declared(domain, key, values, used, count, &order);
+	list_append_declared(domain, key, values, used, count, &order);
 	for (i = 0; i < count; i++)
 		if (!used[i])
 			dp_places_domain_append(domain, values[i]);

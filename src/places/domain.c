@@ -16,8 +16,12 @@
 #include "access/htup_details.h"
 #include "catalog/pg_enum.h"
 #include "catalog/pg_type.h"
+#include "common/hashfn.h"
+#include "datatype/timestamp.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/catcache.h"
 #include "utils/date.h"
@@ -26,10 +30,107 @@
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
+#include "dp_places.h"
 #include "domain.h"
 
+/* ----------------
+ *		The fields of date_trunc and extract whose values can be enumerated.
+ *
+ * Fields that are not listed cannot be group keys: extracted seconds and finer
+ * fields have fractions, "epoch" and "julian" as many values as rows.
+ * ----------------
+ */
+
+static const struct
+{
+	const char *field;
+	int			months;
+	int			days;
+	int64		microseconds;
+}			trunc_steps[] =
+{
+	{"second", 0, 0, USECS_PER_SEC},
+	{"minute", 0, 0, USECS_PER_MINUTE},
+	{"hour", 0, 0, USECS_PER_HOUR},
+	{"day", 0, 1, 0},
+	{"week", 0, 7, 0},
+	{"month", 1, 0, 0},
+	{"quarter", 3, 0, 0},
+	{"year", 12, 0, 0},
+	{"decade", 120, 0, 0},
+	{"century", 1200, 0, 0},
+	{"millennium", 12000, 0, 0}
+};
+
+static const struct
+{
+	const char *field;
+	int			first;			/* first > last: monotone in time */
+	int			last;
+}			extract_ranges[] =
+{
+	{"minute", 0, 59},
+	{"hour", 0, 23},
+	{"day", 1, 31},
+	{"dow", 0, 6},
+	{"isodow", 1, 7},
+	{"doy", 1, 366},
+	{"week", 1, 53},
+	{"month", 1, 12},
+	{"quarter", 1, 4},
+	{"year", 1, 0},
+	{"isoyear", 1, 0},
+	{"decade", 1, 0},
+	{"century", 1, 0},
+	{"millennium", 1, 0}
+};
+
+/*
+ * dp_places_key_trunc_step
+ *	  The interval between neighbouring values of date_trunc(field, ...); false
+ *	  if the field cannot be a key.
+ */
+bool
+dp_places_key_trunc_step(const char *field, Interval *step)
+{
+	int			i;
+
+	for (i = 0; i < lengthof(trunc_steps); i++)
+		if (strcmp(trunc_steps[i].field, field) == 0)
+		{
+			step->month = trunc_steps[i].months;
+			step->day = trunc_steps[i].days;
+			step->time = trunc_steps[i].microseconds;
+			return true;
+		}
+	return false;
+}
+
+/*
+ * dp_places_key_extract_range
+ *	  The values of extract(field from ...): *first .. *last if they recur, or
+ *	  *monotone if they follow from the bounds; false if the field cannot be a
+ *	  key.
+ */
+bool
+dp_places_key_extract_range(const char *field, bool *monotone, int *first,
+							  int *last)
+{
+	int			i;
+
+	for (i = 0; i < lengthof(extract_ranges); i++)
+		if (strcmp(extract_ranges[i].field, field) == 0)
+		{
+			*first = extract_ranges[i].first;
+			*last = extract_ranges[i].last;
+			*monotone = *first > *last;
+			return true;
+		}
+	return false;
+}
+
 static void
-raise_too_many(void)
+domain_raise_too_many(void)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -50,7 +151,7 @@ dp_places_domain_append(dp_domain *domain, Datum value)
 	int64		known = domain->places.known;
 
 	if (known >= Max(dp_setting_max_groups, DP_DECIDED_MAX))
-		raise_too_many();
+		domain_raise_too_many();
 	if (domain->values == NULL)
 		domain->values = palloc(sizeof(Datum) * 16);
 	else if (known >= 16 && (known & (known - 1)) == 0)
@@ -85,7 +186,7 @@ dp_places_declaration(const dp_key *key)
 }
 
 static void
-append_declared(dp_domain *domain, const dp_key *key, const char *text)
+domain_append_declared(dp_domain *domain, const dp_key *key, const char *text)
 {
 	dp_places_domain_append(domain,
 							dp_places_read_declared(text, domain->places.type,
@@ -99,10 +200,10 @@ fill_declared(dp_domain *domain, const dp_key *key)
 	ListCell   *lc;
 
 	foreach(lc, declared->keys)
-		append_declared(domain, key, lfirst(lc));
+		domain_append_declared(domain, key, lfirst(lc));
 	if (declared->other != NULL)
 	{
-		append_declared(domain, key, declared->other);
+		domain_append_declared(domain, key, declared->other);
 		domain->places.known--; /* kept, but not looked up */
 		domain->places.other = domain->places.known;
 	}
@@ -391,7 +492,7 @@ dp_places_domain_make(const dp_key *key)
 	dp_domain  *domain = dp_places_domain_make_any(key);
 
 	if (domain->places.known > dp_setting_max_groups)
-		raise_too_many();
+		domain_raise_too_many();
 	return domain;
 }
 
@@ -489,4 +590,143 @@ dp_places_domain_make_axis(const dp_key *key, dp_axis *axis)
 	axis->values->complete = !leaves_nulls_out(key) &&
 		(key->kind == DP_KEY_CONSTANT || key->kind == DP_KEY_BOOLEAN ||
 		 key->kind == DP_KEY_ENUM || places->other >= 0);
+}
+
+/* ----------------
+ *		Domains as nodes, which are sent to readers.
+ *
+ * What conditions leave is decided once, in the connection; the reader takes
+ * the values as they are, so that decisions cannot differ.  A domain without
+ * decisions may be long; instead of it the key is sent, with a hash by which
+ * the reader checks that declarations are still the same.
+ * ----------------
+ */
+
+/* The numbers of a domain, in the order of the list form. */
+enum
+{
+	LIST_KIND,
+	LIST_TYPE,
+	LIST_FIRST,
+	LIST_KNOWN,
+	LIST_OTHER,
+	LIST_NULL,
+	LIST_SIZE,
+	LIST_HASH,					/* of a domain that the reader makes */
+	LIST_NUMBERS
+};
+
+static Const *
+array_const(Oid element, Datum *values, int64 n)
+{
+	Oid			type = get_array_type(element);
+	ArrayType  *array;
+	int16		length;
+	bool		by_value;
+	char		align;
+
+	get_typlenbyvalalign(element, &length, &by_value, &align);
+	array = construct_array(values, (int) n, element, length, by_value, align);
+	return makeConst(type, -1, InvalidOid, -1, PointerGetDatum(array), false,
+					 false);
+}
+
+static int
+array_values(const Const *constant, Oid element, Datum **values)
+{
+	bool	   *nulls;
+	int			n;
+	int16		length;
+	bool		by_value;
+	char		align;
+
+	get_typlenbyvalalign(element, &length, &by_value, &align);
+	deconstruct_array(DatumGetArrayTypeP(constant->constvalue), element,
+					  length, by_value, align, values, &nulls, &n);
+	return n;
+}
+
+static int64
+hash_values(dp_domain *domain)
+{
+	Size		length;
+	const dp_axis_finder *finder = dp_places_domain_finder(domain, &length);
+
+	return (int64) hash_bytes_extended((const unsigned char *) finder,
+									   (int) length, 0);
+}
+
+static bool
+is_made_anew(const dp_domain *domain)
+{
+	return domain->undecided != NULL &&
+		domain->undecided->kind != DP_KEY_CONSTANT &&
+		domain->undecided->kind != DP_KEY_UNDECLARED &&
+		domain->places.kind != DP_AXIS_DENSE;
+}
+
+/* Make the domain of a key that was sent; 55000 if it has changed. */
+static dp_domain *
+make_anew(const dp_key *key, const Datum *numbers)
+{
+	dp_domain  *domain = dp_places_domain_make(key);
+
+	if (domain->size != DatumGetInt64(numbers[LIST_SIZE]) ||
+		hash_values(domain) != DatumGetInt64(numbers[LIST_HASH]))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("declarations of a private relation changed during "
+						"the query")));
+	return domain;
+}
+
+/* dp_places_domain_to_list: see dp_places.h. */
+List *
+dp_places_domain_to_list(const dp_domain *domain)
+{
+	const dp_places *places = &domain->places;
+	Datum		numbers[LIST_NUMBERS];
+	List	   *list;
+
+	numbers[LIST_KIND] = Int64GetDatum(places->kind);
+	numbers[LIST_TYPE] = Int64GetDatum((int64) places->type);
+	numbers[LIST_FIRST] = Int64GetDatum(places->first);
+	numbers[LIST_KNOWN] = Int64GetDatum(places->known);
+	numbers[LIST_OTHER] = Int64GetDatum(places->other);
+	numbers[LIST_NULL] = Int64GetDatum(places->null);
+	numbers[LIST_SIZE] = Int64GetDatum(domain->size);
+	numbers[LIST_HASH] = Int64GetDatum(is_made_anew(domain) ?
+									   hash_values((dp_domain *) domain) : 0);
+	list = list_make1(array_const(INT8OID, numbers, LIST_NUMBERS));
+	if (is_made_anew(domain))
+		list = lappend(list, (void *) domain->undecided);
+	else if (places->kind != DP_AXIS_DENSE)
+		list = lappend(list, array_const(places->type, domain->values,
+										 places->known +
+										 (places->other >= 0 ? 1 : 0)));
+	return list;
+}
+
+/* dp_places_domain_from_list: see dp_places.h. */
+dp_domain *
+dp_places_domain_from_list(const List *list)
+{
+	dp_domain  *domain = palloc0(sizeof(dp_domain));
+	dp_places  *places = &domain->places;
+	Datum	   *numbers;
+
+	if (array_values(linitial(list), INT8OID, &numbers) != LIST_NUMBERS)
+		elog(ERROR, "unexpected form of public values");
+	if (list_length(list) > 1 && !IsA(lsecond(list), Const))
+		return make_anew(lsecond(list), numbers);
+	places->kind = (int32) DatumGetInt64(numbers[LIST_KIND]);
+	places->type = (Oid) DatumGetInt64(numbers[LIST_TYPE]);
+	places->first = DatumGetInt64(numbers[LIST_FIRST]);
+	places->known = DatumGetInt64(numbers[LIST_KNOWN]);
+	places->other = DatumGetInt64(numbers[LIST_OTHER]);
+	places->null = DatumGetInt64(numbers[LIST_NULL]);
+	domain->size = DatumGetInt64(numbers[LIST_SIZE]);
+	if (places->kind != DP_AXIS_DENSE)
+		(void) array_values(lsecond(list), places->type, &domain->values);
+	return domain;
 }

@@ -63,27 +63,11 @@ extern bool dp_places_is_comparison(const Node *condition, Oid column_type);
 extern void dp_places_narrow(const dp_key *key, Oid column_type,
 							 dp_value_range *interval);
 
-/* ---- time_cells.c: spans of time in which expressions are constant ---- */
-
-/* Cells begin at multiples of the length, in days or microseconds. */
-extern bool dp_places_cells_refine(const Node *expression, Oid column_type,
-								   const dp_value_range *within,
-									int64 *length);
-extern int64 dp_places_cells_reach(const Node *expression, Oid column_type);
+/* ---- decide_time.c: spans of time in which expressions are constant ---- */
 
 /* ---- decide_key.c, decide_list.c, decide_time.c ---- */
 extern dp_domain *dp_places_decide_list(const dp_key *key);
 extern bool dp_places_mentions(const Node *condition, AttrNumber which);
 extern dp_domain *dp_places_decide_time(const dp_key *key);
-
-/* ---- decide_image.c ---- */
-extern dp_domain *dp_places_decide_cases(const dp_key *key);
-extern dp_domain *dp_places_decide_image(const dp_key *key, dp_domain *base);
-extern dp_domain *dp_places_keep_reached(const dp_key *key,
-										 dp_domain *domain);
-
-/* ---- breakpoints.c ---- */
-extern Datum *dp_places_breakpoints(const dp_key *key, Oid column_type,
-									List **conditions, int *n);
 
 #endif							/* DP_PLACES_DOMAIN_H */

@@ -24,7 +24,7 @@
 #include "../protect/dp_protect.h"
 #include "dp_value_spec.h"
 
-/* ---- group keys (key_field.c) ---- */
+/* ---- group keys (domain.c) ---- */
 
 typedef enum dp_key_kind
 {
@@ -79,12 +79,12 @@ typedef struct dp_key
 								 * the key */
 } dp_key;
 
-/* Fields that can be keys, and their values (key_field.c). */
+/* Fields that can be keys, and their values (domain.c). */
 extern bool dp_places_key_trunc_step(const char *field, Interval *step);
 extern bool dp_places_key_extract_range(const char *field, bool *monotone,
 										  int *first, int *last);
 
-/* ---- declared texts and types (declared.c) ---- */
+/* ---- declared texts and types (axis.c) ---- */
 extern Datum dp_places_read_declared(const char *text, Oid type,
 									  int32 typmod);
 extern int64 dp_places_declared_integer(const char *text, Oid type);
@@ -120,7 +120,7 @@ extern bool dp_places_find_interval(Node *expression, const List *relids,
 									const List *publics,
 									dp_interval *interval);
 
-/* ---- from a value to its place and back (lookup.c) ---- */
+/* ---- from a value to its place and back (told_value.c) ---- */
 
 typedef enum dp_axis_kind
 {
@@ -309,10 +309,6 @@ extern void dp_places_axis_set_last_places(dp_axis *axis, int64 known,
 extern void dp_places_axis_make_listed(dp_axis *axis, Oid type, Datum *values,
 									   int64 known);
 extern void dp_places_axis_make_dense(dp_axis *axis, Oid type, Datum first);
-
-/* ---- axis_bins.c ---- */
-extern void dp_places_axis_make_bins(dp_axis *axis, Oid type, Numeric lower,
-									 Numeric upper);
 extern bool dp_places_axis_can_have_bins(const dp_axis *axis, Oid relid,
 										 AttrNumber attnum);
 extern void dp_places_axis_make_declared_bins(dp_axis *axis, Oid relid,
@@ -328,17 +324,12 @@ extern void dp_places_axis_make_declared_bins(dp_axis *axis, Oid relid,
 
 /* ---- tally.c ---- */
 extern Const *dp_places_tally_spec_const(void *spec, Size size);
-
-/* ---- tally_bucket.c ---- */
 extern Const *dp_places_tally_bucket_spec(Oid type, Numeric lower,
 										  Numeric upper, int64 n);
 extern int64 dp_places_tally_bucket(const void *spec, Datum value);
 extern int64 dp_places_tally_find_bucket(const void *spec, Datum value);
 extern void dp_places_tally_bucket_limits(const void *spec, int64 bucket,
 										  int64 *first, int64 *last);
-
-/* ---- tally_value.c ---- */
-
 extern bool dp_places_tally_can_read(Oid type);
 
 /* NULL if two of the n values are equal; *twice is then the place of one. */
@@ -349,8 +340,8 @@ extern Const *dp_places_tally_value_spec(Oid type, const Datum *values,
  * ---- from a value to its place ----
  *
  * The place, or -1: none.  Group keys, axes and tables of counts look up rows
- * here.  Equality is that of value_bytes.c, intervals are those of
- * tally_bucket.c.  Never fails.
+ * here.  Equality is that of tally.c, intervals are those of
+ * tally.c.  Never fails.
  */
 static pg_attribute_always_inline int64
 dp_places_axis_find_flat(const dp_axis_finder *finder, Datum value,

@@ -1,6 +1,6 @@
 /*
  * dp_value_bytes.h
- *	  Values of built-in types as integers or bytes (value_bytes.c).
+ *	  Values of built-in types as integers or bytes (tally.c).
  *
  * Include postgres.h first.
  */

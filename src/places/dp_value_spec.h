@@ -1,6 +1,6 @@
 /*
  * dp_value_spec.h
- *	  Candidates in the flat form for looking up rows (tally_value.c): the part
+ *	  Candidates in the flat form for looking up rows (tally.c): the part
  *	  that is done for every row.
  *
  * Include postgres.h first.

@@ -16,13 +16,322 @@
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "parser/scansup.h"
 #include "utils/builtins.h"
+#include "utils/date.h"
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
 #include "interval.h"
+
+/* ----------------
+ *		How functions map the intervals of their arguments, as data.
+ *
+ * Functions that are not listed have no interval.  Casts and operations whose
+ * results are out of a type's range return NULL.
+ * ----------------
+ */
+
+static const struct
+{
+	Oid			function;
+	dp_interval_rule rule;
+}			rules[] =
+{
+	{F_INT2PL, RULE_ADD}, {F_INT4PL, RULE_ADD}, {F_INT8PL, RULE_ADD},
+	{F_INT24PL, RULE_ADD}, {F_INT42PL, RULE_ADD}, {F_INT28PL, RULE_ADD},
+	{F_INT82PL, RULE_ADD}, {F_INT48PL, RULE_ADD}, {F_INT84PL, RULE_ADD},
+	{F_FLOAT4PL, RULE_ADD}, {F_FLOAT8PL, RULE_ADD}, {F_FLOAT48PL, RULE_ADD},
+	{F_FLOAT84PL, RULE_ADD}, {F_NUMERIC_ADD, RULE_ADD},
+	{F_INT2MI, RULE_SUBTRACT}, {F_INT4MI, RULE_SUBTRACT},
+	{F_INT8MI, RULE_SUBTRACT}, {F_INT24MI, RULE_SUBTRACT},
+	{F_INT42MI, RULE_SUBTRACT}, {F_INT28MI, RULE_SUBTRACT},
+	{F_INT82MI, RULE_SUBTRACT}, {F_INT48MI, RULE_SUBTRACT},
+	{F_INT84MI, RULE_SUBTRACT}, {F_FLOAT4MI, RULE_SUBTRACT},
+	{F_FLOAT8MI, RULE_SUBTRACT}, {F_FLOAT48MI, RULE_SUBTRACT},
+	{F_FLOAT84MI, RULE_SUBTRACT}, {F_NUMERIC_SUB, RULE_SUBTRACT},
+	{F_INT2MUL, RULE_MULTIPLY}, {F_INT4MUL, RULE_MULTIPLY},
+	{F_INT8MUL, RULE_MULTIPLY}, {F_INT24MUL, RULE_MULTIPLY},
+	{F_INT42MUL, RULE_MULTIPLY}, {F_INT28MUL, RULE_MULTIPLY},
+	{F_INT82MUL, RULE_MULTIPLY}, {F_INT48MUL, RULE_MULTIPLY},
+	{F_INT84MUL, RULE_MULTIPLY}, {F_FLOAT4MUL, RULE_MULTIPLY},
+	{F_FLOAT8MUL, RULE_MULTIPLY}, {F_FLOAT48MUL, RULE_MULTIPLY},
+	{F_FLOAT84MUL, RULE_MULTIPLY}, {F_NUMERIC_MUL, RULE_MULTIPLY},
+	{F_INT2DIV, RULE_DIVIDE}, {F_INT4DIV, RULE_DIVIDE},
+	{F_INT8DIV, RULE_DIVIDE}, {F_INT24DIV, RULE_DIVIDE},
+	{F_INT42DIV, RULE_DIVIDE}, {F_INT28DIV, RULE_DIVIDE},
+	{F_INT82DIV, RULE_DIVIDE}, {F_INT48DIV, RULE_DIVIDE},
+	{F_INT84DIV, RULE_DIVIDE}, {F_FLOAT4DIV, RULE_DIVIDE},
+	{F_FLOAT8DIV, RULE_DIVIDE}, {F_FLOAT48DIV, RULE_DIVIDE},
+	{F_FLOAT84DIV, RULE_DIVIDE}, {F_NUMERIC_DIV, RULE_DIVIDE},
+	{F_INT2MOD, RULE_REMAINDER}, {F_INT4MOD, RULE_REMAINDER},
+	{F_INT8MOD, RULE_REMAINDER}, {F_MOD_INT2_INT2, RULE_REMAINDER},
+	{F_MOD_INT4_INT4, RULE_REMAINDER}, {F_MOD_INT8_INT8, RULE_REMAINDER},
+	{F_NUMERIC_MOD, RULE_REMAINDER}, {F_MOD_NUMERIC_NUMERIC, RULE_REMAINDER},
+	{F_INT2UM, RULE_NEGATE}, {F_INT4UM, RULE_NEGATE}, {F_INT8UM, RULE_NEGATE},
+	{F_FLOAT4UM, RULE_NEGATE}, {F_FLOAT8UM, RULE_NEGATE},
+	{F_NUMERIC_UMINUS, RULE_NEGATE},
+	{F_INT2UP, RULE_SAME}, {F_INT4UP, RULE_SAME}, {F_INT8UP, RULE_SAME},
+	{F_FLOAT4UP, RULE_SAME}, {F_FLOAT8UP, RULE_SAME},
+	{F_NUMERIC_UPLUS, RULE_SAME},
+	{F_INT2ABS, RULE_ABSOLUTE}, {F_INT4ABS, RULE_ABSOLUTE},
+	{F_INT8ABS, RULE_ABSOLUTE}, {F_ABS_INT2, RULE_ABSOLUTE},
+	{F_ABS_INT4, RULE_ABSOLUTE}, {F_ABS_INT8, RULE_ABSOLUTE},
+	{F_FLOAT4ABS, RULE_ABSOLUTE}, {F_FLOAT8ABS, RULE_ABSOLUTE},
+	{F_ABS_FLOAT4, RULE_ABSOLUTE}, {F_ABS_FLOAT8, RULE_ABSOLUTE},
+	{F_NUMERIC_ABS, RULE_ABSOLUTE}, {F_ABS_NUMERIC, RULE_ABSOLUTE},
+
+	{F_INT4_BOOL, RULE_SAME}, {F_INT4_INT2, RULE_SAME},
+	{F_INT8_INT2, RULE_SAME}, {F_INT8_INT4, RULE_SAME},
+	{F_INT2_INT4, RULE_SAME}, {F_INT2_INT8, RULE_SAME},
+	{F_INT4_INT8, RULE_SAME}, {F_FLOAT4_INT2, RULE_SAME},
+	{F_FLOAT4_INT4, RULE_SAME}, {F_FLOAT4_INT8, RULE_SAME},
+	{F_FLOAT8_INT2, RULE_SAME}, {F_FLOAT8_INT4, RULE_SAME},
+	{F_FLOAT8_INT8, RULE_SAME}, {F_FLOAT8_FLOAT4, RULE_SAME},
+	{F_FLOAT4_FLOAT8, RULE_SAME}, {F_FLOAT4_NUMERIC, RULE_SAME},
+	{F_FLOAT8_NUMERIC, RULE_SAME}, {F_NUMERIC_INT2, RULE_SAME},
+	{F_NUMERIC_INT4, RULE_SAME}, {F_NUMERIC_INT8, RULE_SAME},
+	{F_INT2_FLOAT4, RULE_NEAREST}, {F_INT4_FLOAT4, RULE_NEAREST},
+	{F_INT8_FLOAT4, RULE_NEAREST}, {F_INT2_FLOAT8, RULE_NEAREST},
+	{F_INT4_FLOAT8, RULE_NEAREST}, {F_INT8_FLOAT8, RULE_NEAREST},
+	{F_INT2_NUMERIC, RULE_NEAREST}, {F_INT4_NUMERIC, RULE_NEAREST},
+	{F_INT8_NUMERIC, RULE_NEAREST}, {F_NUMERIC_FLOAT4, RULE_DIGITS},
+	{F_NUMERIC_FLOAT8, RULE_DIGITS}, {F_NUMERIC_NUMERIC_INT4, RULE_SCALE},
+
+	{F_DROUND, RULE_NEAREST}, {F_ROUND_FLOAT8, RULE_NEAREST},
+	{F_ROUND_NUMERIC, RULE_NEAREST}, {F_ROUND_NUMERIC_INT4, RULE_ROUND},
+	{F_DTRUNC, RULE_CUT}, {F_TRUNC_FLOAT8, RULE_CUT},
+	{F_TRUNC_NUMERIC, RULE_CUT}, {F_TRUNC_NUMERIC_INT4, RULE_CUT},
+	{F_FLOOR_FLOAT8, RULE_FLOOR}, {F_FLOOR_NUMERIC, RULE_FLOOR},
+	{F_CEIL_FLOAT8, RULE_CEILING}, {F_CEILING_FLOAT8, RULE_CEILING},
+	{F_CEIL_NUMERIC, RULE_CEILING}, {F_CEILING_NUMERIC, RULE_CEILING},
+	{F_SIGN_FLOAT8, RULE_SIGN}, {F_SIGN_NUMERIC, RULE_SIGN},
+	{F_DSQRT, RULE_ROOT}, {F_SQRT_FLOAT8, RULE_ROOT},
+	{F_NUMERIC_LARGER, RULE_GREATER}, {F_NUMERIC_SMALLER, RULE_SMALLER},
+	{F_FLOAT4LARGER, RULE_GREATER}, {F_FLOAT4SMALLER, RULE_SMALLER},
+	{F_FLOAT8LARGER, RULE_GREATER}, {F_FLOAT8SMALLER, RULE_SMALLER},
+	{F_DATE_LARGER, RULE_GREATER}, {F_DATE_SMALLER, RULE_SMALLER},
+	{F_INT2AND, RULE_AND}, {F_INT4AND, RULE_AND}, {F_INT8AND, RULE_AND},
+	{F_WIDTH_BUCKET_FLOAT8_FLOAT8_FLOAT8_INT4, RULE_BUCKET},
+	{F_WIDTH_BUCKET_NUMERIC_NUMERIC_NUMERIC_INT4, RULE_BUCKET},
+
+	{F_DATE_MI, RULE_SUBTRACT}, {F_DATE_PLI, RULE_ADD},
+	{F_DATE_MII, RULE_SUBTRACT}, {F_INTEGER_PL_DATE, RULE_ADD},
+	{F_TIMESTAMP_MI, RULE_SUBTRACT}, {F_TIMESTAMPTZ_MI, RULE_SUBTRACT},
+	{F_TIMESTAMP_PL_INTERVAL, RULE_ADD},
+	{F_TIMESTAMP_MI_INTERVAL, RULE_SUBTRACT},
+	{F_TIMESTAMP_DATE, RULE_MIDNIGHT}, {F_TIMESTAMPTZ_DATE, RULE_MIDNIGHT},
+	{F_DATE_TIMESTAMP, RULE_DAY}, {F_DATE_TIMESTAMPTZ, RULE_DAY},
+	{F_TIMESTAMP_TIMESTAMPTZ, RULE_ZONE}, {F_TIMESTAMPTZ_TIMESTAMP, RULE_ZONE},
+	{F_TIMEZONE_TEXT_TIMESTAMP, RULE_ZONE},
+	{F_TIMEZONE_TEXT_TIMESTAMPTZ, RULE_ZONE},
+	{F_DATE_PART_TEXT_TIMESTAMP, RULE_EXTRACT},
+	{F_DATE_PART_TEXT_TIMESTAMPTZ, RULE_EXTRACT},
+	{F_DATE_PART_TEXT_DATE, RULE_EXTRACT},
+	{F_DATE_PART_TEXT_TIME, RULE_EXTRACT},
+	{F_DATE_PART_TEXT_INTERVAL, RULE_EXTRACT},
+	{F_EXTRACT_TEXT_TIMESTAMP, RULE_EXTRACT},
+	{F_EXTRACT_TEXT_TIMESTAMPTZ, RULE_EXTRACT},
+	{F_EXTRACT_TEXT_DATE, RULE_EXTRACT},
+	{F_EXTRACT_TEXT_TIME, RULE_EXTRACT},
+	{F_EXTRACT_TEXT_INTERVAL, RULE_EXTRACT}
+};
+
+/* interval_rule: false if the function has none. */
+static bool
+interval_rule(Oid function, dp_interval_rule *rule)
+{
+	int			i;
+
+	for (i = 0; i < lengthof(rules); i++)
+		if (rules[i].function == function)
+		{
+			*rule = rules[i].rule;
+			return true;
+		}
+	return false;
+}
+
+/* ----------------
+ *		The numbers that extract and date_part can return.
+ *
+ * Dates count days since 2000, timestamps and intervals microseconds;
+ * intervals here are differences of timestamps: days and less than one more,
+ * without months.
+ * ----------------
+ */
+
+/* From the Unix epoch to PostgreSQL's. */
+#define EPOCH_SECONDS \
+	((POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * INT64CONST(86400))
+
+/* Fields of a timestamp or time of day that are not integers or not keys. */
+static const struct
+{
+	const char *field;
+	int64		last;
+}			fractions[] =
+{
+	{"second", 60},
+	{"milliseconds", 60 * 1000},
+	{"microseconds", 60 * 1000 * 1000}
+};
+
+static bool
+find_fraction(const char *field, int64 *last)
+{
+	int			i;
+
+	for (i = 0; i < lengthof(fractions); i++)
+		if (strcmp(fractions[i].field, field) == 0)
+		{
+			*last = fractions[i].last;
+			return true;
+		}
+	return false;
+}
+
+static dp_interval
+by_million(dp_interval a)
+{
+	const dp_interval million = dp_places_interval_between(USECS_PER_SEC,
+														   USECS_PER_SEC);
+
+	return dp_places_interval_divide(a, million);
+}
+
+static dp_interval
+epoch(Oid type, dp_interval a)
+{
+	dp_interval seconds;
+
+	switch (type)
+	{
+		case DATEOID:
+			seconds = dp_places_interval_multiply(
+				a, dp_places_interval_between(SECS_PER_DAY, SECS_PER_DAY));
+			break;
+		case TIMEOID:
+			return dp_places_interval_between(0, SECS_PER_DAY);
+		default:
+			seconds = by_million(a);
+	}
+	return type == INTERVALOID ? seconds :
+		dp_places_interval_add(seconds,
+							   dp_places_interval_between(EPOCH_SECONDS,
+														  EPOCH_SECONDS));
+}
+
+/* The field of an end; false if it is unknown or not a valid timestamp. */
+static bool
+field_of_end(const char *field, Oid type, Numeric end, Numeric *value)
+{
+	PGFunction	extract = extract_timestamp;
+	Timestamp	time;
+	dp_int128	number;
+
+	if (!dp_bridge_numeric_to_int128(dp_numeric_call1(numeric_floor, end),
+									 &number))
+		return false;
+	if (type == DATEOID)
+		number *= USECS_PER_DAY;
+	if (number < MIN_TIMESTAMP || number >= END_TIMESTAMP)
+		return false;
+	time = (Timestamp) number;
+	*value = DatumGetNumeric(DirectFunctionCall2(extract,
+												 CStringGetTextDatum(field),
+												 TimestampGetDatum(time)));
+	return true;
+}
+
+/*
+ * Fields that are monotone, such as years; local time is within a day of UTC.
+ */
+static dp_interval
+rising(const char *field, Oid type, dp_interval a)
+{
+	dp_interval result = dp_places_interval_everything();
+
+	if (type == TIMESTAMPTZOID)
+		a = dp_places_interval_widen(a, USECS_PER_DAY);
+	if (!dp_places_interval_is_bounded(a) ||
+		!field_of_end(field, type, a.low, &result.low) ||
+		!field_of_end(field, type, a.high, &result.high))
+		return dp_places_interval_everything();
+	return result;
+}
+
+static dp_interval
+of_moment(const char *field, Oid type, dp_interval a)
+{
+	bool		monotone;
+	int			first;
+	int			last;
+
+	if (!dp_places_key_extract_range(field, &monotone, &first, &last))
+		return dp_places_interval_everything();
+	if (monotone)
+		return rising(field, type, a);
+	return dp_places_interval_between(first, last);
+}
+
+static dp_interval
+of_span(const char *field, dp_interval a)
+{
+	dp_interval day = dp_places_interval_between(USECS_PER_DAY, USECS_PER_DAY);
+
+	if (!dp_places_interval_is_bounded(a))
+		return dp_places_interval_everything();
+	if (strcmp(field, "day") == 0)
+		return dp_places_interval_map_to(dp_places_interval_divide(a, day),
+										 numeric_trunc, 0);
+	if (strcmp(field, "hour") == 0)
+		return dp_places_interval_between(-23, 23);
+	if (strcmp(field, "minute") == 0)
+		return dp_places_interval_between(-59, 59);
+	return dp_places_interval_everything();
+}
+
+/*
+ * interval_extract
+ *	  extract(field from x) for x of the type and in the interval; everything,
+ *	  if the field is not known to be bounded.
+ */
+static dp_interval
+interval_extract(const Const *field, Oid type, dp_interval a)
+{
+	text	   *given;
+	char	   *name;
+	int64		last;
+
+	if (a.empty || field->constisnull)
+		return dp_places_interval_nothing();
+	given = DatumGetTextPP(field->constvalue);
+	name = downcase_truncate_identifier(VARDATA_ANY(given),
+										VARSIZE_ANY_EXHDR(given), false);
+	if (strcmp(name, "epoch") == 0)
+		return epoch(type, a);
+	if (find_fraction(name, &last))
+		return dp_places_interval_between(type == INTERVALOID ? -last : 0,
+										  last);
+	switch (type)
+	{
+		case DATEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return of_moment(name, type, a);
+		case INTERVALOID:
+			return of_span(name, a);
+		case TIMEOID:
+			if (strcmp(name, "hour") == 0)
+				return dp_places_interval_between(0, 24);
+			if (strcmp(name, "minute") == 0)
+				return dp_places_interval_between(0, 59);
+	}
+	return dp_places_interval_everything();
+}
 
 typedef struct interval_walk
 {
@@ -94,7 +403,7 @@ find_constant(const Const *constant)
  * Convert to a type: values out of its range become NULL, floats are rounded.
  */
 static dp_interval
-as_type(dp_interval a, Oid type)
+bounds_as_type(dp_interval a, Oid type)
 {
 	switch (type)
 	{
@@ -122,7 +431,7 @@ read_bound(const char *text, Oid type)
 }
 
 static dp_interval
-find_column(const Var *var, const interval_walk *walk)
+bounds_find_column(const Var *var, const interval_walk *walk)
 {
 	Oid			type = getBaseType(var->vartype);
 	Oid			relid = list_nth_oid(walk->relids, var->varno - 1);
@@ -131,7 +440,7 @@ find_column(const Var *var, const interval_walk *walk)
 	if (declared == NULL || declared->lower == NULL)
 		return dp_places_interval_everything();
 	/* the nearest float may be beyond a declared bound */
-	return as_type(dp_places_interval_hull(
+	return bounds_as_type(dp_places_interval_hull(
 					   dp_places_interval_point(read_bound(declared->lower,
 														   type)),
 					   dp_places_interval_point(read_bound(declared->upper,
@@ -166,8 +475,8 @@ constant_integer(Node *node, const interval_walk *walk, int *value)
 }
 
 static dp_interval
-to_digits(PGFunction function, List *args, dp_interval a,
-		  const interval_walk *walk)
+bounds_to_digits(PGFunction function, List *args, dp_interval a,
+				 const interval_walk *walk)
 {
 	int			digits = 0;
 
@@ -300,7 +609,7 @@ find_extract(List *args, dp_interval a, const interval_walk *walk)
 
 	if (field == NULL)
 		return dp_places_interval_everything();
-	return dp_places_interval_extract(field, exprType(lsecond(args)), a);
+	return interval_extract(field, exprType(lsecond(args)), a);
 }
 
 static dp_interval
@@ -313,8 +622,8 @@ find_quotient(dp_interval a, dp_interval b, Oid type)
 }
 
 static dp_interval
-apply(dp_interval_rule rule, Oid function, Oid type, List *args,
-	  const interval_walk *walk)
+bounds_apply(dp_interval_rule rule, Oid function, Oid type, List *args,
+			 const interval_walk *walk)
 {
 	dp_interval a = find(linitial(args), walk);
 	dp_interval b = list_length(args) > 1 ? find(lsecond(args), walk) : a;
@@ -341,9 +650,9 @@ apply(dp_interval_rule rule, Oid function, Oid type, List *args,
 		case RULE_NEAREST:
 			return dp_places_interval_nearest(a);
 		case RULE_ROUND:
-			return to_digits(numeric_round, args, a, walk);
+			return bounds_to_digits(numeric_round, args, a, walk);
 		case RULE_CUT:
-			return to_digits(numeric_trunc, args, a, walk);
+			return bounds_to_digits(numeric_trunc, args, a, walk);
 		case RULE_SCALE:
 			return to_scale(args, a, walk);
 		case RULE_FLOOR:
@@ -385,9 +694,10 @@ find_call(Oid function, Oid type, List *args, const interval_walk *walk)
 {
 	dp_interval_rule rule;
 
-	if (!dp_places_interval_rule(function, &rule))
+	if (!interval_rule(function, &rule))
 		return dp_places_interval_everything();
-	return as_type(apply(rule, function, type, args, walk), type);
+	return bounds_as_type(bounds_apply(rule, function, type, args, walk),
+						  type);
 }
 
 /* ---- the other nodes ---- */
@@ -491,7 +801,7 @@ find(Node *node, const interval_walk *walk)
 	switch (nodeTag(node))
 	{
 		case T_Var:
-			return find_column((Var *) node, walk);
+			return bounds_find_column((Var *) node, walk);
 		case T_FuncExpr:
 			return find_call(((FuncExpr *) node)->funcid,
 							 ((FuncExpr *) node)->funcresulttype,

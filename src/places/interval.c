@@ -22,7 +22,7 @@
 #define QUOTIENT_STEP "1e-15"
 
 static Numeric
-read_number(const char *text)
+interval_read_number(const char *text)
 {
 	return dp_bridge_text_to_numeric(text);
 }
@@ -30,7 +30,7 @@ read_number(const char *text)
 static Numeric
 infinity(bool up)
 {
-	return read_number(up ? "Infinity" : "-Infinity");
+	return interval_read_number(up ? "Infinity" : "-Infinity");
 }
 
 static int
@@ -51,17 +51,19 @@ tidy(Numeric x, bool up)
 	if (numeric_is_inf(x))
 		return x;
 	size = dp_numeric_call1(numeric_abs, x);
-	if (dp_numeric_compare(size, read_number("1e400")) > 0)
-		return sign(x) > 0 && !up ? read_number("1e400") :
-			sign(x) < 0 && up ? read_number("-1e400") : infinity(up);
+	if (dp_numeric_compare(size, interval_read_number("1e400")) > 0)
+		return sign(x) > 0 && !up ? interval_read_number("1e400") :
+			sign(x) < 0 && up ? interval_read_number("-1e400") : infinity(up);
 	x = dp_numeric_call1(numeric_trim_scale, x);
 	cut = DatumGetNumeric(DirectFunctionCall2(numeric_trunc,
 											  NumericGetDatum(x),
 											  Int32GetDatum(END_DIGITS)));
 	if (up && dp_numeric_compare(cut, x) < 0)
-		return dp_numeric_call2(numeric_add, cut, read_number("1e-400"));
+		return dp_numeric_call2(numeric_add, cut,
+								interval_read_number("1e-400"));
 	if (!up && dp_numeric_compare(cut, x) > 0)
-		return dp_numeric_call2(numeric_sub, cut, read_number("1e-400"));
+		return dp_numeric_call2(numeric_sub, cut,
+								interval_read_number("1e-400"));
 	return cut;
 }
 
@@ -203,8 +205,8 @@ quotient(Numeric a, Numeric b, bool up)
 		dp_numeric_compare(dp_numeric_call2(numeric_mul, q, b), a) == 0)
 		return q;
 	step = dp_numeric_call2(numeric_mul, dp_numeric_call1(numeric_abs, q),
-							read_number(QUOTIENT_STEP));
-	step = dp_numeric_call2(numeric_add, step, read_number("1e-400"));
+							interval_read_number(QUOTIENT_STEP));
+	step = dp_numeric_call2(numeric_add, step, interval_read_number("1e-400"));
 	return dp_numeric_call2(up ? numeric_add : numeric_sub, q, step);
 }
 
@@ -296,7 +298,7 @@ dp_places_interval_map(dp_interval a, PGFunction monotone)
 }
 
 static Numeric
-to_digits(PGFunction function, Numeric x, int digits)
+interval_to_digits(PGFunction function, Numeric x, int digits)
 {
 	return DatumGetNumeric(DirectFunctionCall2(function, NumericGetDatum(x),
 											   Int32GetDatum(digits)));
@@ -308,8 +310,8 @@ dp_places_interval_map_to(dp_interval a, PGFunction monotone, int digits)
 {
 	if (a.empty)
 		return a;
-	return make(to_digits(monotone, a.low, digits),
-				to_digits(monotone, a.high, digits));
+	return make(interval_to_digits(monotone, a.low, digits),
+				interval_to_digits(monotone, a.high, digits));
 }
 
 /*

@@ -37,7 +37,7 @@ extern dp_interval dp_places_interval_clip(dp_interval a, int64 low,
 extern dp_interval dp_places_interval_float(dp_interval a, bool single);
 extern dp_interval dp_places_interval_of_double(double x);
 
-/* ---- interval_rules.c ---- */
+/* ---- expression_interval.c ---- */
 
 /* How a function maps the intervals of its arguments. */
 typedef enum dp_interval_rule
@@ -68,11 +68,5 @@ typedef enum dp_interval_rule
 	RULE_ZONE,					/* timestamp to another zone */
 	RULE_EXTRACT
 } dp_interval_rule;
-
-extern bool dp_places_interval_rule(Oid function, dp_interval_rule *rule);
-
-/* ---- extract_interval.c ---- */
-extern dp_interval dp_places_interval_extract(const Const *field, Oid type,
-											  dp_interval a);
 
 #endif							/* DP_PLACES_INTERVAL_H */

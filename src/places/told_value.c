@@ -13,6 +13,7 @@
 #include "access/detoast.h"
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
+#include "utils/date.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
@@ -20,6 +21,47 @@
 #include "utils/uuid.h"
 
 #include "dp_places.h"
+
+/* ----------------
+ *		From a place among public values to its value.  The opposite, which is
+ *		done for every row, is in dp_places.h.
+ * ----------------
+ */
+
+/* dp_places_integer_datum: see dp_places.h. */
+Datum
+dp_places_integer_datum(Oid type, int64 value)
+{
+	switch (type)
+	{
+		case INT2OID:
+			return Int16GetDatum((int16) value);
+		case INT4OID:
+			return Int32GetDatum((int32) value);
+		case DATEOID:
+			return DateADTGetDatum((DateADT) value);
+		case INT8OID:
+			return Int64GetDatum(value);
+		default:
+			return BoolGetDatum(value != 0);
+	}
+}
+
+/*
+ * dp_places_value
+ *	  The value at a place; `values` are by place, unused if places are dense.
+ */
+Datum
+dp_places_value(const dp_places *places, const Datum *values, int64 place,
+				bool *isnull)
+{
+	*isnull = place == places->null;
+	if (*isnull)
+		return (Datum) 0;
+	if (places->kind == DP_AXIS_DENSE)
+		return dp_places_integer_datum(places->type, places->first + place);
+	return values[place];
+}
 
 #define IS_VALUE 1
 
@@ -97,7 +139,7 @@ dp_places_told_type(Oid type, int32 typmod)
 
 /* The shortest spelling, which is the same for equal numbers. */
 static void
-read_numeric(Datum value, dp_value_bytes *read)
+told_value_read_numeric(Datum value, dp_value_bytes *read)
 {
 	struct varlena *trimmed = (struct varlena *)
 	DatumGetPointer(DirectFunctionCall1(numeric_trim_scale, value));
@@ -134,7 +176,7 @@ dp_places_told_write(const dp_told_type *how, Datum value, bool isnull,
 	if (how->varlena && toast_raw_datum_size(value) > room)
 		return 0;
 	if (how->way == DP_READ_NUMERIC)
-		read_numeric(value, &read);
+		told_value_read_numeric(value, &read);
 	else
 		dp_places_read_bytes(how->way, value, &read);
 	length = (uint32) read.length;

@@ -34,7 +34,7 @@ raise_kind(Oid relid, int code, const char *what, const char *hint)
 
 /* One part of the tree is a table whose rows the server itself keeps. */
 static void
-check_kind(Oid relid)
+admit_check_kind(Oid relid)
 {
 	static const char *const own = "Protect tables of your own.";
 	static const char *const below =
@@ -221,12 +221,12 @@ dp_protect_enter(Oid relid, bool revoke)
 	ListCell   *cell;
 
 	dp_protect_require_owner(relid);
-	check_kind(relid);
+	admit_check_kind(relid);
 	LockRelationOid(relid, ShareUpdateExclusiveLock);
 	dp_protect_require_owner(relid);
 	tree = dp_protect_list_tree(relid, ShareUpdateExclusiveLock);
 	foreach(cell, tree)
-		check_kind(lfirst_oid(cell));
+		admit_check_kind(lfirst_oid(cell));
 	close_exposures(relid, revoke);
 	return tree;
 }

@@ -42,7 +42,7 @@ typedef struct comment_pass
 /* ---- texts ---- */
 
 static void
-append_part(StringInfo text, const char *part)
+comment_append_part(StringInfo text, const char *part)
 {
 	appendStringInfo(text, "%s%s", text->len == 0 ? OPENING : "; ", part);
 }
@@ -105,19 +105,21 @@ column_text(const comment_pass *pass, AttrNumber attnum)
 
 	initStringInfo(&text);
 	if (unit != NULL && name != NULL && strcmp(unit, name) == 0)
-		append_part(&text, "privacy unit, says whose row it is");
+		comment_append_part(&text, "privacy unit, says whose row it is");
 	if (declared != NULL && declared->lower != NULL)
-		append_part(&text, psprintf("from %s to %s", declared->lower,
-									declared->upper));
+		comment_append_part(&text, psprintf("from %s to %s", declared->lower,
+											declared->upper));
 	if (declared != NULL && declared->keys != NIL)
-		append_part(&text,
-					keys_text(declared, is_quoted(get_atttype(pass->relid,
-															  attnum))));
+		comment_append_part(&text,
+							keys_text(declared,
+									  is_quoted(get_atttype(pass->relid,
+															attnum))));
 	if (declared != NULL && declared->no_nulls)
-		append_part(&text, "NULL is no key");
+		comment_append_part(&text, "NULL is no key");
 	if (declared != NULL && declared->partition != 0)
-		append_part(&text, "immutable, queries on different values cost "
-					"together what the costliest costs");
+		comment_append_part(&text,
+							"immutable, queries on different values cost "
+							"together what the costliest costs");
 	if (text.len == 0)
 		return NULL;
 	appendStringInfoChar(&text, ']');
@@ -125,7 +127,7 @@ column_text(const comment_pass *pass, AttrNumber attnum)
 }
 
 static char *
-relation_text(const comment_pass *pass)
+comment_relation_text(const comment_pass *pass)
 {
 	dp_relation_row row;
 	StringInfoData text;
@@ -133,21 +135,24 @@ relation_text(const comment_pass *pass)
 	initStringInfo(&text);
 	if (!dp_catalog_find_relation(pass->relid, &row))
 		return NULL;
-	append_part(&text, psprintf("rows are private, aggregates such as "
-								"dp_count(*) are answered; dp_describe tells "
-								"more; dataset \"%s\"",
-								NameStr(row.dataset)));
+	comment_append_part(&text, psprintf("rows are private, aggregates such as "
+										"dp_count(*) are answered; "
+										"dp_describe tells more; dataset "
+										"\"%s\"",
+										NameStr(row.dataset)));
 	if (!row.has_unit)
-		append_part(&text, "each row is one unit");
+		comment_append_part(&text, "each row is one unit");
 	if (row.rows > 0)
-		append_part(&text, psprintf("about " INT64_FORMAT " rows", row.rows));
+		comment_append_part(&text,
+							psprintf("about " INT64_FORMAT " rows", row.rows));
 	if (row.max_rows > 0 || row.max_keys > 0)
-		append_part(&text, psprintf("at most " INT64_FORMAT " row%s of a unit "
-									"in each of at most " INT64_FORMAT
-									" group%s", Max(row.max_rows, 1),
-									row.max_rows > 1 ? "s" : "",
-									Max(row.max_keys, 1),
-									row.max_keys > 1 ? "s" : ""));
+		comment_append_part(&text,
+							psprintf("at most " INT64_FORMAT " row%s of a "
+									 "unit in each of at most " INT64_FORMAT
+									 " group%s", Max(row.max_rows, 1),
+									 row.max_rows > 1 ? "s" : "",
+									 Max(row.max_keys, 1),
+									 row.max_keys > 1 ? "s" : ""));
 	appendStringInfoChar(&text, ']');
 	return text.data;
 }
@@ -199,7 +204,8 @@ write_comments(comment_pass *pass)
 	ListCell   *lc;
 
 	pass->telling = pass->telling && shows;
-	write_comment(pass, 0, 0, pass->telling ? relation_text(pass) : NULL);
+	write_comment(pass, 0, 0,
+				  pass->telling ? comment_relation_text(pass) : NULL);
 	if (query == NULL)
 		return;
 	foreach(lc, query->targetList)

@@ -1,20 +1,20 @@
 /*
  * declare.c
- *	  dp_declare: public bounds and public keys of a column.
- *
- * Values arrive in the type the caller wrote and are stored as canonical text
- * of the column's type: decimals for numbers, ISO dates, UTC, hexadecimal
- * bytea.  Such text means the same to every session that reads it back.
- *
- * Nothing here looks at a row: what is declared is public.
+ *	  dp_declare: public bounds, public keys and the size class.
  */
 #include "postgres.h"
 
+#include "access/relation.h"
 #include "access/xact.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_collation.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "optimizer/paths.h"
+#include "optimizer/plancat.h"
+#include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "tcop/utility.h"
 #include "utils/array.h"
@@ -22,11 +22,287 @@
 #include "utils/date.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
 #include "../bridge/dp_numeric.h"
 #include "declare_internal.h"
+
+/* ----------------
+ *		Bounds and granule of a column of numbers: exact checks.
+ *
+ * Values become whole multiples of the granule when they are summed
+ * (doc/theory.md, mechanisms 0), so both bounds must stay within 2^63
+ * granules.  All arithmetic is numeric and exact: only sums, products by
+ * powers of two and comparisons.
+ * ----------------
+ */
+
+/* Granules lie between 2^-GRANULE_EXPONENT and 2^GRANULE_EXPONENT. */
+#define GRANULE_EXPONENT 100
+
+/* Bounds lie within 2^63 granules of zero. */
+#define GRID_BITS 63
+
+/* Without a declared granule, the range has at least this many granules. */
+#define DEFAULT_GRANULE_BITS 20
+
+/*
+ * The exponent of the largest power of two that is not above x > 0, within
+ * -limit .. limit; false when it lies outside.
+ */
+static bool
+floor_exponent(Numeric x, int limit, int *exponent)
+{
+	return dp_bridge_floor_log2(x, exponent) && abs(*exponent) <= limit;
+}
+
+/* Exponent of a granule; 22023 unless it is an allowed power of two. */
+static int
+granule_exponent(Numeric granule)
+{
+	int			exponent = 0;
+
+	if (numeric_is_nan(granule) || numeric_is_inf(granule) ||
+		dp_numeric_compare(granule, int64_to_numeric(0)) <= 0 ||
+		!floor_exponent(granule, GRANULE_EXPONENT, &exponent) ||
+		dp_numeric_compare(granule, dp_bridge_power_of_two(exponent)) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("granule %s is not a power of two",
+						dp_numeric_text(granule)),
+				 errdetail("It must be 2^j for a whole j between %d and %d.",
+						   -GRANULE_EXPONENT, GRANULE_EXPONENT),
+				 errhint("For example 1, 8, 0.5 or 0.0009765625.")));
+	return exponent;
+}
+
+static bool
+declare_is_whole(Numeric x)
+{
+	Numeric		whole = DatumGetNumeric(DirectFunctionCall2(numeric_trunc,
+															NumericGetDatum(x),
+															Int32GetDatum(0)));
+
+	return dp_numeric_compare(whole, x) == 0;
+}
+
+static void
+check_integer_bound(Oid type, Numeric bound)
+{
+	int			bits = type == INT2OID ? 15 : type == INT4OID ? 31 : 63;
+	Numeric		limit = dp_bridge_power_of_two(bits);
+	Numeric		zero = int64_to_numeric(0);
+	Numeric		size = dp_numeric_call1(numeric_abs, bound);
+	int			beyond = dp_numeric_compare(size, limit);
+
+	if (!declare_is_whole(bound))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("bound %s of a column of integers must be an integer",
+						dp_numeric_text(bound)),
+				 errhint("Round it outwards.")));
+	if (beyond > 0 ||
+		(beyond == 0 && dp_numeric_compare(bound, zero) > 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("bound %s is outside the range of type %s",
+						dp_numeric_text(bound),
+						format_type_be(type)),
+				 errhint("No value of the column can reach it; give a bound "
+						 "that the type can hold.")));
+}
+
+/*
+ * declare_check_grid
+ *	  lower < upper, both finite, can be bounds of a column of the given type
+ *	  with this granule (NULL: the default one: 1 for integers, else the
+ *	  largest power of two not above (upper - lower) / 2^20).
+ *
+ * Errors: 22023.
+ */
+static void
+declare_check_grid(Oid type, Numeric lower, Numeric upper,
+				   Numeric granule)
+{
+	bool		integer = type == INT2OID || type == INT4OID ||
+		type == INT8OID;
+	int			exponent = 0;
+	Numeric		limit;
+	Numeric		used;
+
+	if (integer)
+	{
+		check_integer_bound(type, lower);
+		check_integer_bound(type, upper);
+	}
+	if (granule != NULL)
+	{
+		exponent = granule_exponent(granule);
+		if (integer && exponent < 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("granule %s of a column of integers must be an "
+							"integer", dp_numeric_text(granule)),
+					 errhint("Use 1, 2, 4 and so on, or leave it out.")));
+	}
+	else if (!integer)
+	{
+		Numeric		width = dp_numeric_call2(numeric_sub, upper, lower);
+
+		if (!floor_exponent(width, GRANULE_EXPONENT - DEFAULT_GRANULE_BITS,
+							&exponent))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("bounds %s and %s are too far apart or too close",
+							dp_numeric_text(lower),
+							dp_numeric_text(upper)),
+					 errhint("Give the range that values of the column are "
+							 "known to have.")));
+		exponent -= DEFAULT_GRANULE_BITS;
+	}
+	used = dp_bridge_power_of_two(exponent);
+	limit = dp_bridge_power_of_two(exponent + GRID_BITS);
+	if (dp_numeric_compare(dp_numeric_call1(numeric_abs, lower), limit) > 0 ||
+		dp_numeric_compare(upper, limit) >= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("bounds %s and %s are too large for their granule",
+						dp_numeric_text(lower),
+						dp_numeric_text(upper)),
+				 errdetail("They must lie within 2^%d granules of zero; the "
+						   "granule is %s.", GRID_BITS,
+						   dp_numeric_text(used)),
+				 errhint("Declare a coarser granule or narrower bounds.")));
+}
+
+/* ----------------
+ *		The size class: about how many rows the owner says a relation has.
+ *
+ * It is all that plans know of a relation's size.  Nothing is taken from the
+ * table by itself: whatever follows rows, be it once, would have to be paid
+ * for.  What the owner says is kept as a power of ten, so that one who hands
+ * over count(*) publishes its order of magnitude and not the number.
+ * ----------------
+ */
+
+#define MOST_ROWS INT64CONST(1000000000000000000)
+
+/* The power of ten that is nearest by ratio; 1 for 0. */
+static int64
+size_class(double rows)
+{
+	int64		class = 1;
+
+	while (class < MOST_ROWS && rows * rows > (double) class * class * 10)
+		class *= 10;
+	return class;
+}
+
+/*
+ * dp_protect_declare_size_class
+ *	  The class of a number of rows; 22023 for a negative one.
+ */
+int64
+dp_protect_declare_size_class(int64 rows)
+{
+	if (rows < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("rows must not be negative"),
+				 errdetail("It tells the public about how many rows the "
+						   "relation has."),
+				 errhint("For example 1000000; it is stored as a power of "
+						 "ten.")));
+	return size_class((double) rows);
+}
+
+/* Pages and rows of the relation with its parts. */
+static void
+estimate_tree(Oid relid, double *pages, double *rows)
+{
+	ListCell   *lc;
+
+	*pages = 0;
+	*rows = 0;
+	foreach(lc, find_all_inheritors(relid, NoLock, NULL))
+	{
+		Relation	rel = relation_open(lfirst_oid(lc), AccessShareLock);
+		BlockNumber part_pages;
+		double		part_rows;
+		double		visible;
+
+		if (rel->rd_rel->relkind == RELKIND_RELATION)
+		{
+			estimate_rel_size(rel, NULL, &part_pages, &part_rows, &visible);
+			*pages += RelationGetNumberOfBlocks(rel);
+			*rows += part_rows;
+		}
+		relation_close(rel, NoLock);
+	}
+}
+
+/*
+ * dp_protect_declare_suggest_size
+ *	  Tell the owner, who may read the table, when workers would read it if he
+ *	  said something of its size.  A function of his that others run tells
+ *	  them nothing.
+ */
+void
+dp_protect_declare_suggest_size(Oid relid)
+{
+	const char *name = dp_protect_qualified_name(relid);
+	double		pages;
+	double		rows;
+
+	if (!object_ownercheck(RelationRelationId, relid, GetOuterUserId()))
+		return;
+	estimate_tree(relid, &pages, &rows);
+	if (pages < min_parallel_table_scan_size)
+		return;
+	ereport(NOTICE,
+			(errmsg("no parallel workers will read relation %s", name),
+			 errdetail("Plans of private queries depend on public facts only, "
+					   "and its size has not been declared."),
+			 errhint("If it may be public that it has about " INT64_FORMAT
+					 " rows: SELECT dp_declare('%s', rows => " INT64_FORMAT
+					 ");", size_class(rows), name, size_class(rows))));
+}
+
+PG_FUNCTION_INFO_V1(dp_declare_rows);
+
+/*
+ * dp_declare_rows
+ *	  SQL: dp_declare(relation regclass, rows bigint) returns void; NULL rows:
+ *	  nothing is said any more.
+ *
+ * Errors: 42501, 42704 (not protected), 25006; 22023 for a NULL relation or
+ * negative rows.
+ */
+Datum
+dp_declare_rows(PG_FUNCTION_ARGS)
+{
+	Oid			relid = dp_protect_declare_read_relation(fcinfo);
+	int64		class = 0;
+
+	if (!PG_ARGISNULL(1))
+		class = dp_protect_declare_size_class(PG_GETARG_INT64(1));
+	dp_catalog_write_size(relid, class);
+	dp_protect_comment(relid);
+	PG_RETURN_VOID();
+}
+
+/* ----------------
+ *		dp_declare: public bounds and public keys of a column.
+ *
+ * Values arrive in the type the caller wrote and are stored as canonical text
+ * of the column's type: decimals for numbers, ISO dates, UTC, hexadecimal
+ * bytea.  Such text means the same to every session that reads it back.
+ *
+ * Nothing here looks at a row: what is declared is public.
+ * ----------------
+ */
 
 /* dp_protect_declare_require_value: 22023 for NULL. */
 void
@@ -108,7 +384,7 @@ begin_canonical(void)
 }
 
 static char *
-canonical_text(Oid type, Datum value)
+declare_canonical_text(Oid type, Datum value)
 {
 	Oid			output;
 	bool		varlena;
@@ -249,8 +525,8 @@ declare_times(const dp_column *column, char *lower, char *upper)
 		raise_not_finite("lower");
 	if (!is_finite_time(column->type, high))
 		raise_not_finite("upper");
-	lower = canonical_text(column->type, low);
-	upper = canonical_text(column->type, high);
+	lower = declare_canonical_text(column->type, low);
+	upper = declare_canonical_text(column->type, high);
 	/* date, timestamp and timestamptz compare as the integers they are */
 	if (column->type == DATEOID ?
 		DatumGetDateADT(low) >= DatumGetDateADT(high) :
@@ -278,7 +554,7 @@ declare_numbers(const dp_column *column, char *lower, char *upper,
 	upper = dp_numeric_text(high);
 	if (dp_numeric_compare(low, high) >= 0)
 		raise_reversed(lower, upper);
-	dp_protect_declare_check_grid(column->type, low, high, granule);
+	declare_check_grid(column->type, low, high, granule);
 	write_bounds(column, lower, upper, granule);
 }
 
@@ -312,7 +588,8 @@ dp_declare_bounds(PG_FUNCTION_ARGS)
 	for (i = 0; i < 2; i++)
 	{
 		require_comparable(types[2 + i], &column);
-		bounds[i] = canonical_text(types[2 + i], PG_GETARG_DATUM(2 + i));
+		bounds[i] = declare_canonical_text(types[2 + i],
+										   PG_GETARG_DATUM(2 + i));
 	}
 	if (n > 4 && !PG_ARGISNULL(4))
 		granule = types[4] == FLOAT8OID ?
@@ -354,7 +631,7 @@ dp_declare_bounds(PG_FUNCTION_ARGS)
 
 /* Compare two values of the column's type. */
 static int
-compare_values(const void *a, const void *b, void *arg)
+declare_compare_values(const void *a, const void *b, void *arg)
 {
 	const dp_key_order *order = arg;
 
@@ -407,7 +684,7 @@ key_value(const dp_column *column, dp_key_order *order, char *text)
 	Datum		fitted = value_of_text(column->type, column->typmod, text,
 									   column);
 
-	if (compare_values(&plain, &fitted, order) != 0)
+	if (declare_compare_values(&plain, &fitted, order) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("key \"%s\" does not fit column \"%s\"", text,
@@ -420,20 +697,20 @@ key_value(const dp_column *column, dp_key_order *order, char *text)
 }
 
 static void
-check_distinct(const Datum *keys, int n, dp_key_order *order,
-			   const dp_column *column)
+declare_check_distinct(const Datum *keys, int n, dp_key_order *order,
+					   const dp_column *column)
 {
 	Datum	   *sorted = palloc(sizeof(Datum) * n);
 	int			i;
 
 	memcpy(sorted, keys, sizeof(Datum) * n);
-	qsort_arg(sorted, n, sizeof(Datum), compare_values, order);
+	qsort_arg(sorted, n, sizeof(Datum), declare_compare_values, order);
 	for (i = 1; i < n; i++)
-		if (compare_values(&sorted[i - 1], &sorted[i], order) == 0)
+		if (declare_compare_values(&sorted[i - 1], &sorted[i], order) == 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("key \"%s\" is declared twice",
-							canonical_text(column->type, sorted[i])),
+							declare_canonical_text(column->type, sorted[i])),
 					 errhint("Name every key once; \"other\" is a key too.")));
 	pfree(sorted);
 }
@@ -470,14 +747,14 @@ read_keys(ArrayType *array, const dp_column *column, int *n)
 	for (i = 0; i < *n; i++)
 	{
 		dp_protect_declare_require_value(nulls[i], "a key");
-		texts[i] = canonical_text(element, values[i]);
+		texts[i] = declare_canonical_text(element, values[i]);
 	}
 	return texts;
 }
 
 /* By the declaration alone; how many rows there are is the owner's to ask. */
 static void
-tell_of_nulls(const dp_column *column)
+declare_tell_of_nulls(const dp_column *column)
 {
 	ereport(NOTICE,
 			(errmsg("rows where column \"%s\" is NULL are counted nowhere "
@@ -518,21 +795,22 @@ dp_declare_keys(PG_FUNCTION_ARGS)
 	for (i = 0; i < n; i++)
 	{
 		keys[i] = key_value(&column, &order, texts[i]);
-		stored[i] = CStringGetTextDatum(canonical_text(column.type, keys[i]));
+		stored[i] = CStringGetTextDatum(declare_canonical_text(column.type,
+															   keys[i]));
 	}
-	check_distinct(keys, n, &order, &column);
+	declare_check_distinct(keys, n, &order, &column);
 	if (!PG_ARGISNULL(3))
 	{
 		keys[n] = key_value(&column, &order,
 							text_to_cstring(PG_GETARG_TEXT_PP(3)));
-		other = canonical_text(column.type, keys[n]);
-		check_distinct(keys, n + 1, &order, &column);
+		other = declare_canonical_text(column.type, keys[n]);
+		declare_check_distinct(keys, n + 1, &order, &column);
 	}
 	dp_catalog_write_keys(column.relid, &column.name,
 						  construct_array(stored, n, TEXTOID, -1, false,
 										  TYPALIGN_INT), other, nulls);
 	if (!nulls)
-		tell_of_nulls(&column);
+		declare_tell_of_nulls(&column);
 	dp_protect_invalidate_tree(column.relid);
 	dp_protect_comment(column.relid);
 	PG_RETURN_VOID();

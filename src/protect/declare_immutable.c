@@ -90,7 +90,7 @@ is_generated(Oid relid, AttrNumber attnum)
 }
 
 static void
-check_column(const dp_column *column)
+immutable_check_column(const dp_column *column)
 {
 	if (!is_plain_table(column->relid))
 		ereport(ERROR,
@@ -384,7 +384,7 @@ dp_declare_immutable(PG_FUNCTION_ARGS)
 	dp_protect_declare_require_value(PG_ARGISNULL(2), "immutable");
 	immutable = PG_GETARG_BOOL(2);
 	if (immutable)
-		check_column(&column);
+		immutable_check_column(&column);
 	if (immutable && dp_catalog_is_followed(column.relid))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

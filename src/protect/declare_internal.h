@@ -27,21 +27,15 @@ typedef struct dp_column
 	Oid			collation;
 } dp_column;
 
+/* declare_immutable.c */
+extern bool dp_protect_declare_forget_partitions(Oid relid);
+
 /* declare.c */
 extern void dp_protect_declare_require_value(bool isnull, const char *what);
 extern Oid	dp_protect_declare_read_relation(FunctionCallInfo fcinfo);
 extern void dp_protect_declare_read_column(FunctionCallInfo fcinfo,
 										   dp_column *column);
-
-/* declare_immutable.c */
-extern bool dp_protect_declare_forget_partitions(Oid relid);
-
-/* declare_size.c */
 extern int64 dp_protect_declare_size_class(int64 rows);
 extern void dp_protect_declare_suggest_size(Oid relid);
-
-/* declare_number.c */
-extern void dp_protect_declare_check_grid(Oid type, Numeric lower,
-										  Numeric upper, Numeric granule);
 
 #endif							/* DP_DECLARE_INTERNAL_H */

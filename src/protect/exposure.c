@@ -1,10 +1,7 @@
 /*
  * exposure.c
  *	  A way by which another role can learn rows of a protected relation: how
- *	  it is noted, and told.
- *
- * Only what is granted directly counts, and owners and superusers do not.
- * exposure_find.c says what is searched.
+ *	  it is noted and told; dp_audit.
  */
 #include "postgres.h"
 
@@ -32,6 +29,15 @@
 #include "utils/tuplestore.h"
 
 #include "relation_internal.h"
+
+/* ----------------
+ *		A way by which another role can learn rows of a protected relation: how
+ *		it is noted, and told.
+ *
+ * Only what is granted directly counts, and owners and superusers do not.
+ * exposure_find.c says what is searched.
+ * ----------------
+ */
 
 static const struct
 {
@@ -122,7 +128,7 @@ add_acl(dp_exposure_search *search, Oid relid, AttrNumber attnum,
 }
 
 static bool
-is_listed(const char *name, const List *names)
+exposure_is_listed(const char *name, const List *names)
 {
 	ListCell   *cell;
 
@@ -154,7 +160,8 @@ add_column_acls(dp_exposure_search *search, Oid relid, AclMode mask,
 									   RelationGetDescr(rel), &isnull);
 
 		if (!isnull && !form->attisdropped &&
-			(columns == NIL || is_listed(NameStr(form->attname), columns)))
+			(columns == NIL || exposure_is_listed(NameStr(form->attname),
+												  columns)))
 			add_acl(search, relid, form->attnum, acl, mask, severity, clause,
 					command);
 	}
@@ -320,4 +327,33 @@ dp_protect_exposure_explain(const List *exposures, char **hint)
 	appendStringInfoChar(&detail, '.');
 	*hint = commands.data;
 	return detail.data;
+}
+
+/* ----------------
+ *		What dp_audit (sql/31_audit.sql) cannot learn by SQL.
+ * ----------------
+ */
+
+PG_FUNCTION_INFO_V1(dp_relation_is_preloaded);
+PG_FUNCTION_INFO_V1(dp_relation_has_left_dataset);
+
+/*
+ * dp_relation_is_preloaded
+ *	  SQL: dp_pg.is_preloaded() returns boolean, without the error of
+ *	  dp_pg.check_preload().
+ */
+Datum
+dp_relation_is_preloaded(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(dp_bridge_preloaded());
+}
+
+/*
+ * dp_relation_has_left_dataset
+ *	  SQL: dp_pg.has_left_dataset(relation oid) returns boolean.
+ */
+Datum
+dp_relation_has_left_dataset(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(dp_protect_left_dataset(PG_GETARG_OID(0)));
 }

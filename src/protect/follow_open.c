@@ -8,7 +8,7 @@
  * what the other has not committed.  So both look again before their
  * transactions end, holding a lock on which the other kind waits: whichever
  * ends last sees both.  Nothing else is waited for while it is held.  What was
- * opened and protected is noted here, and looked at by follow_names.c.
+ * opened and protected is noted here, and looked at by follow.c.
  */
 #include "postgres.h"
 

@@ -1,29 +1,220 @@
 /*
  * publish.c
- *	  The view that shows tools what may be asked: dp_protect(publish => ...).
- *
- * It is a security_invoker view: whoever reads it needs his own privilege on
- * the protected relation, and has none, so it gives no row away; a private
- * query sees the relation through it.  It belongs to the caller of dp_protect.
+ *	  The views that analysts see: what they read, how they are made, and
+ *	  twins.
  */
 #include "postgres.h"
 
 #include "access/table.h"
 #include "access/xact.h"
+#include "catalog/dependency.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "fmgr.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteSupport.h"
+#include "storage/lmgr.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 #include "utils/varlena.h"
 
 #include "relation_internal.h"
+
+/* ----------------
+ *		The query of a view, and what a view reads.
+ * ----------------
+ */
+
+typedef struct view_search
+{
+	Oid			view;			/* whose query is being searched */
+	bool		invoker;
+	List	   *views;			/* OIDs of those searched */
+	List	   *read;			/* OIDs */
+} view_search;
+
+/*
+ * dp_protect_view_query
+ *	  The query of a view, NULL when it is none any more.
+ */
+Query *
+dp_protect_view_query(Oid view)
+{
+	HeapTuple	rule = SearchSysCache2(RULERELNAME, ObjectIdGetDatum(view),
+									   PointerGetDatum(ViewSelectRuleName));
+	List	   *queries;
+
+	if (!HeapTupleIsValid(rule))
+		return NULL;
+	queries = dp_protect_rule_queries(rule);
+	ReleaseSysCache(rule);
+	return list_length(queries) == 1 ? linitial_node(Query, queries) : NULL;
+}
+
+/*
+ * dp_protect_is_projection
+ *	  SELECT of some columns FROM the relation, and nothing else.
+ */
+bool
+dp_protect_is_projection(const Query *query, Oid relid)
+{
+	RangeTblRef *from;
+	ListCell   *cell;
+
+	if (query->commandType != CMD_SELECT || query->setOperations != NULL ||
+		query->cteList != NIL || query->hasAggs || query->hasWindowFuncs ||
+		query->hasTargetSRFs || query->hasSubLinks ||
+		query->groupClause != NIL || query->groupingSets != NIL ||
+		query->havingQual != NULL || query->distinctClause != NIL ||
+		query->sortClause != NIL || query->limitOffset != NULL ||
+		query->limitCount != NULL || query->rowMarks != NIL ||
+		query->jointree->quals != NULL ||
+		list_length(query->jointree->fromlist) != 1 ||
+		!IsA(linitial(query->jointree->fromlist), RangeTblRef))
+		return false;
+	from = linitial(query->jointree->fromlist);
+	if (rt_fetch(from->rtindex, query->rtable)->rtekind != RTE_RELATION ||
+		rt_fetch(from->rtindex, query->rtable)->relid != relid)
+		return false;
+	foreach(cell, query->targetList)
+	{
+		TargetEntry *target = lfirst_node(TargetEntry, cell);
+
+		if (!IsA(target->expr, Var) ||
+			((Var *) target->expr)->varno != from->rtindex)
+			return false;
+	}
+	return true;
+}
+
+static void search_view(Oid view, view_search *search);
+
+static bool
+view_walker(Node *node, void *context)
+{
+	view_search *search = context;
+	const RangeTblEntry *entry = (RangeTblEntry *) node;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, view_walker, context,
+								 QTW_EXAMINE_RTES_BEFORE);
+	if (!IsA(node, RangeTblEntry))
+		return expression_tree_walker(node, view_walker, context);
+	/* up to 15 a view's query has entries of the view itself */
+	if (entry->rtekind != RTE_RELATION || entry->relid == search->view)
+		return false;
+	if (entry->relkind == RELKIND_VIEW)
+		search_view(entry->relid, search);
+	else
+		search->read = list_append_unique_oid(search->read, entry->relid);
+	return false;
+}
+
+static void
+search_view(Oid view, view_search *search)
+{
+	Oid			outer = search->view;
+
+	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
+	/* CREATE OR REPLACE VIEW can have views read each other */
+	if (list_member_oid(search->views, view))
+		return;
+	search->views = lappend_oid(search->views, view);
+	if (search->invoker && !dp_protect_is_security_invoker(view))
+		return;
+	search->view = view;
+	(void) view_walker((Node *) dp_protect_view_query(view), search);
+	search->view = outer;
+}
+
+/*
+ * dp_protect_view_reads
+ *	  OIDs of the tables that a view reads, itself or through other views;
+ *	  `invoker`: only those that it reads with the rights of its reader.
+ */
+List *
+dp_protect_view_reads(Oid view, bool invoker)
+{
+	view_search search = {InvalidOid, invoker, NIL, NIL};
+
+	search_view(view, &search);
+	return search.read;
+}
+
+/*
+ * dp_protect_view_shows
+ *	  OIDs of the tables whose rows a view can show, whoever reads them: also
+ *	  materialized views, and what these read.
+ */
+List *
+dp_protect_view_shows(Oid view)
+{
+	List	   *read = dp_protect_view_reads(view, false);
+	int			i;
+
+	/* the list grows while it is walked */
+	for (i = 0; i < list_length(read); i++)
+	{
+		Oid			relid = list_nth_oid(read, i);
+
+		if (get_rel_relkind(relid) == RELKIND_MATVIEW)
+			read = list_concat_unique_oid(read,
+										  dp_protect_view_reads(relid, false));
+	}
+	return read;
+}
+
+PG_FUNCTION_INFO_V1(dp_publish_shown_column);
+
+/*
+ * dp_publish_shown_column
+ *	  SQL: dp_pg.shown_column(relation oid, named oid, attnum int2) returns
+ *	  int2: the number of the relation's column that a column of `named` shows;
+ *	  NULL when that is neither the relation nor a view of its columns.
+ */
+Datum
+dp_publish_shown_column(PG_FUNCTION_ARGS)
+{
+	Oid			relid = PG_GETARG_OID(0);
+	Oid			named = PG_GETARG_OID(1);
+	AttrNumber	attnum = PG_GETARG_INT16(2);
+	Query	   *query;
+	TargetEntry *target;
+
+	if (relid == named)
+		PG_RETURN_INT16(attnum);
+	query = dp_protect_view_query(named);
+	if (query == NULL || !dp_protect_is_projection(query, relid))
+		PG_RETURN_NULL();
+	target = get_tle_by_resno(query->targetList, attnum);
+	if (target == NULL || target->resjunk)
+		PG_RETURN_NULL();
+	PG_RETURN_INT16(((Var *) target->expr)->varattno);
+}
+
+/* ----------------
+ *		The view that shows tools what may be asked: dp_protect(publish =>
+ *		...).
+ *
+ * It is a security_invoker view: whoever reads it needs his own privilege on
+ * the protected relation, and has none, so it gives no row away; a private
+ * query sees the relation through it.  It belongs to the caller of dp_protect.
+ * ----------------
+ */
 
 /*
  * dp_protect_run_command
@@ -84,12 +275,12 @@ dp_publish_check(PG_FUNCTION_ARGS)
 }
 
 /*
- * dp_protect_share
+ * protect_share
  *	  Grant SELECT on a relation to all roles that hold a budget on the
  *	  dataset.  (dp_grant does it for those that come later.)
  */
-void
-dp_protect_share(Oid relid, const char *dataset)
+static void
+protect_share(Oid relid, const char *dataset)
 {
 	dp_owner_sql saved;
 	ListCell   *cell;
@@ -110,16 +301,16 @@ void
 dp_protect_publish_grant(Oid relid, Oid view, const char *dataset)
 {
 	if (check_view(relid, view))
-		dp_protect_share(view, dataset);
+		protect_share(view, dataset);
 }
 
 /*
- * dp_protect_find_name
+ * find_name
  *	  The name as the caller wrote it, with the schema it means; raises what
  *	  CREATE would, and says what to do.  `what` is "view" or "table".
  */
-RangeVar *
-dp_protect_find_name(char *publish, const char *what)
+static RangeVar *
+find_name(char *publish, const char *what)
 {
 	List	   *names;
 	RangeVar   *name;
@@ -187,9 +378,9 @@ dp_protect_publish_name(Oid relid)
 	return quote_qualified_identifier(dp_setting_publish_schema, name);
 }
 
-/* dp_protect_check_free: may it be created there, and is it not yet? */
-void
-dp_protect_check_free(const RangeVar *name, const char *what)
+/* check_free: may it be created there, and is it not yet? */
+static void
+check_free(const RangeVar *name, const char *what)
 {
 	Oid			namespace = LookupNamespaceNoError(name->schemaname);
 
@@ -221,7 +412,7 @@ dp_protect_check_free(const RangeVar *name, const char *what)
 Oid
 dp_protect_publish_view(Oid relid, char *publish)
 {
-	RangeVar   *name = dp_protect_find_name(publish, "view");
+	RangeVar   *name = find_name(publish, "view");
 	Oid			before = dp_protect_published_view(relid);
 	Oid			view = RangeVarGetRelid(name, NoLock, true);
 	const char *quoted;
@@ -236,7 +427,7 @@ dp_protect_publish_view(Oid relid, char *publish)
 				 errdetail("Its view is %s.",
 						   dp_protect_qualified_name(before)),
 				 errhint("Rename that view, or drop it first.")));
-	dp_protect_check_free(name, "view");
+	check_free(name, "view");
 	quoted = quote_qualified_identifier(name->schemaname, name->relname);
 	SPI_connect();
 	dp_protect_run_command(psprintf("CREATE VIEW %s"
@@ -277,7 +468,7 @@ append_others(StringInfo list, Oid relid, Oid before)
 }
 
 static int
-count_columns(Oid relid)
+publish_count_columns(Oid relid)
 {
 	Relation	relation = table_open(relid, AccessShareLock);
 	TupleDesc	columns = RelationGetDescr(relation);
@@ -298,7 +489,7 @@ static bool
 append_view(StringInfo list, Oid view, Oid before, Oid relid)
 {
 	Query	   *query = dp_protect_view_query(view);
-	int			hidden = count_columns(before);
+	int			hidden = publish_count_columns(before);
 	bool		same = true;
 	ListCell   *cell;
 
@@ -368,4 +559,242 @@ dp_protect_publish_again(Oid view, Oid before, Oid relid, const char *name,
 	CommandCounterIncrement();
 	names = dp_compat_qualified_names(name);
 	return RangeVarGetRelid(makeRangeVarFromNameList(names), NoLock, false);
+}
+
+/* ----------------
+ *		The table of synthetic rows that stands for a protected relation where
+ *		a tool wants to see rows: dp_publish_twin.
+ *
+ * It has the relation's columns; those that were asked for are filled by
+ * dp_synthesize, once and for its price, and the others are NULL.  So all that
+ * anybody learns from it was released.  It is an ordinary table of the caller,
+ * which the roles with a budget may read; transparent mode shows its rows in
+ * previews (src/rewrite/synthetic_rows.c).
+ *
+ * All that can fail for another reason than the release comes before it.
+ * ----------------
+ */
+
+/* Places of the arguments; from ARG_COLUMNS on they are dp_synthesize's. */
+enum
+{
+	ARG_RELATION,
+	ARG_PUBLISH,
+	ARG_COLUMNS,
+	ARG_END = 10
+};
+
+/* What the statements about a twin are made of. */
+typedef struct twin_texts
+{
+	char	   *name;			/* qualified */
+	StringInfoData columns;		/* "a, b" */
+	StringInfoData list;		/* "a integer, b text" */
+	StringInfoData rest;		/* "NULL::date, .." of all others, or empty */
+} twin_texts;
+
+/* ---- columns ---- */
+
+/* 42703, unless all names are columns of the relation. */
+static Bitmapset *
+publish_read_columns(Oid relid, ArrayType *array, twin_texts *texts)
+{
+	Bitmapset  *filled = NULL;
+	Datum	   *names;
+	bool	   *nulls;
+	int			n;
+	int			i;
+
+	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &names, &nulls,
+					  &n);
+	for (i = 0; i < n; i++)
+	{
+		char	   *name = nulls[i] ? "NULL" : TextDatumGetCString(names[i]);
+		AttrNumber	attnum = nulls[i] ? 0 : get_attnum(relid, name);
+		Oid			type;
+		Oid			collation;
+		int32		typmod;
+
+		if (attnum <= 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_COLUMN),
+					 errmsg("column \"%s\" of relation \"%s\" does not exist",
+							name, get_rel_name(relid)),
+					 errdetail("Nothing was charged."),
+					 errhint("Write columns => ARRAY['smoker', 'ward'].")));
+		get_atttypetypmodcoll(relid, attnum, &type, &typmod, &collation);
+		appendStringInfo(&texts->columns, "%s%s", i > 0 ? ", " : "",
+						 quote_identifier(name));
+		appendStringInfo(&texts->list, "%s%s %s", i > 0 ? ", " : "",
+						 quote_identifier(name),
+						 format_type_with_typemod(type, typmod));
+		filled = bms_add_member(filled, attnum);
+	}
+	return filled;
+}
+
+/* NULLs of the columns that are not filled: their domains must allow it. */
+static void
+list_rest(Oid relid, const Bitmapset *filled, twin_texts *texts)
+{
+	Relation	relation = table_open(relid, NoLock);
+	TupleDesc	columns = RelationGetDescr(relation);
+	int			i;
+
+	for (i = 0; i < columns->natts; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(columns, i);
+
+		if (!column->attisdropped && !bms_is_member(column->attnum, filled))
+			appendStringInfo(&texts->rest, "%sNULL::%s",
+							 texts->rest.len > 0 ? ", " : "",
+							 format_type_with_typemod(column->atttypid,
+													  column->atttypmod));
+	}
+	table_close(relation, NoLock);
+}
+
+/* ---- the table ---- */
+
+/*
+ * dp_protect_tie_twin
+ *	  Whoever drops the relation drops its twin.  No dump has that.
+ */
+void
+dp_protect_tie_twin(Oid relid, Oid twin)
+{
+	ObjectAddress depending;
+	ObjectAddress referenced;
+
+	ObjectAddressSet(depending, RelationRelationId, twin);
+	ObjectAddressSet(referenced, RelationRelationId, relid);
+	recordDependencyOn(&depending, &referenced, DEPENDENCY_AUTO);
+}
+
+static Oid
+create_table(Oid relid, const RangeVar *name, const twin_texts *texts)
+{
+	Oid			twin;
+
+	if (texts->rest.len > 0 &&
+		SPI_execute(psprintf("SELECT %s", texts->rest.data), true, 0) < 0)
+		elog(ERROR, "could not try NULLs");
+	dp_protect_run_command(psprintf("CREATE TABLE %s AS SELECT * FROM %s"
+									" WITH NO DATA", texts->name,
+									dp_protect_qualified_name(relid)));
+	CommandCounterIncrement();
+	twin = RangeVarGetRelid(name, NoLock, false);
+	dp_protect_tie_twin(relid, twin);
+	return twin;
+}
+
+/* Release rows into it. */
+static void
+fill(FunctionCallInfo fcinfo, Oid relid, const twin_texts *texts)
+{
+	Oid			types[ARG_END - ARG_COLUMNS];
+	Datum		values[ARG_END - ARG_COLUMNS];
+	char		nulls[ARG_END - ARG_COLUMNS];
+	const char *schema = get_namespace_name(dp_bridge_extension_namespace());
+	char	   *command;
+	int			i;
+
+	for (i = 0; i < lengthof(types); i++)
+	{
+		types[i] = dp_bridge_declared_type(fcinfo, ARG_COLUMNS + i);
+		nulls[i] = PG_ARGISNULL(ARG_COLUMNS + i) ? 'n' : ' ';
+		values[i] = PG_ARGISNULL(ARG_COLUMNS + i) ? (Datum) 0 :
+			PG_GETARG_DATUM(ARG_COLUMNS + i);
+	}
+
+	/* Of its declared types: what others create there could be nearer. */
+	command = psprintf("INSERT INTO %s (%s) SELECT * FROM %s.dp_synthesize"
+					   "(%s::dp_pg.regrelation,"
+					   " $1, $2, $3, $4, $5, $6, $7, $8) AS t(%s)",
+					   texts->name, texts->columns.data,
+					   quote_identifier(schema),
+					   quote_literal_cstr(dp_protect_qualified_name(relid)),
+					   texts->list.data);
+	if (SPI_execute_with_args(command, lengthof(types), types, values, nulls,
+							  false, 0) < 0)
+		elog(ERROR, "SPI_execute failed: %s", command);
+}
+
+static void
+require_none(Oid relid)
+{
+	Oid			twin = dp_protect_twin(relid);
+
+	if (OidIsValid(twin))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("relation \"%s\" has a twin already",
+						get_rel_name(relid)),
+				 errdetail("It is %s.  Nothing was charged.",
+						   dp_protect_qualified_name(twin)),
+				 errhint("DROP TABLE %s first.",
+						 dp_protect_qualified_name(twin))));
+}
+
+/* The relation, locked; the dataset is palloc'd. */
+static Oid
+publish_read_relation(FunctionCallInfo fcinfo, char **dataset)
+{
+	Oid			relid;
+
+	dp_bridge_require_argument(fcinfo, ARG_RELATION,
+							   "relation of dp_publish_twin",
+							   "Write its name.");
+	dp_bridge_require_argument(fcinfo, ARG_PUBLISH,
+							   "publish of dp_publish_twin",
+							   "It names the table, for example 'bi.twin'.");
+	dp_bridge_require_argument(fcinfo, ARG_COLUMNS,
+							   "columns of dp_publish_twin",
+							   "Write columns => ARRAY['smoker', 'ward'].");
+	relid = PG_GETARG_OID(ARG_RELATION);
+	dp_protect_require_writable("dp_publish_twin()");
+	dp_protect_require_owner(relid);
+	LockRelationOid(relid, ShareUpdateExclusiveLock);
+	dp_protect_require_owner(relid);
+	*dataset = dp_protect_require_protected(relid);
+	dp_protect_require_dataset(*dataset);
+	require_none(relid);
+	return relid;
+}
+
+PG_FUNCTION_INFO_V1(dp_publish_twin);
+
+/*
+ * dp_publish_twin
+ *	  dp_publish_twin(relation, publish, columns, marginals, epsilon, n, bins,
+ *	  delta, method, rows) returns void.  See sql/86_synthesize.sql.
+ */
+Datum
+dp_publish_twin(PG_FUNCTION_ARGS)
+{
+	char	   *dataset;
+	Oid			relid;
+	Oid			twin;
+	RangeVar   *name;
+	twin_texts	texts;
+
+	dp_bridge_require_preload();
+	relid = publish_read_relation(fcinfo, &dataset);
+	name = find_name(
+		text_to_cstring(PG_GETARG_TEXT_PP(ARG_PUBLISH)), "table");
+	check_free(name, "table");
+	texts.name = quote_qualified_identifier(name->schemaname, name->relname);
+	initStringInfo(&texts.columns);
+	initStringInfo(&texts.list);
+	initStringInfo(&texts.rest);
+	list_rest(relid,
+			  publish_read_columns(relid, PG_GETARG_ARRAYTYPE_P(ARG_COLUMNS),
+										  &texts), &texts);
+	SPI_connect();
+	twin = create_table(relid, name, &texts);
+	dp_catalog_write_twin(relid, twin);
+	protect_share(twin, dataset);
+	fill(fcinfo, relid, &texts);
+	SPI_finish();
+	PG_RETURN_VOID();
 }

@@ -1,20 +1,21 @@
 /*
  * relation.c
- *	  What the owner declared, as it holds for the relation of now.
- *
- * Columns are matched by name.  A row also remembers the OID its relation had
- * when it was written (relid_origin) and the column's number: while the OID
- * is still that of the relation the number must agree with the name; after a
- * restore the OID differs and the name alone decides.
+ *	  What the owner declared, as it holds for the relation of now, and units
+ *	  behind keys.
  */
 #include "postgres.h"
 
 #include "access/attnum.h"
 #include "access/genam.h"
 #include "access/htup_details.h"
+#include "access/sysattr.h"
 #include "access/table.h"
 #include "catalog/indexing.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_constraint.h"
 #include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -22,6 +23,397 @@
 #include "utils/syscache.h"
 
 #include "relation_internal.h"
+
+/* ----------------
+ *		The unit of a relation's rows: a column, or one behind keys.
+ *
+ * order_id -> orders.customer_id: a row has the unit of that row of another
+ * protected relation whose primary key its column has, and that one may have
+ * its own from a third.  Where there is no such row, it has no unit and counts
+ * nowhere (doc/theory.md T99).  To a key of several columns as many refer, and
+ * a row with a NULL in one of them refers to none.
+ * ----------------
+ */
+
+/*
+ * dp_protect_unit_columns
+ *	  All columns of the unit of a row of dp_pg.relation that has one, and of
+ *	  the key that they refer to: a list of dp_unit_column *, palloc'd.
+ */
+List *
+dp_protect_unit_columns(const dp_relation_row *row)
+{
+	dp_unit_column *first = palloc(sizeof(dp_unit_column));
+
+	first->from = row->unit;
+	first->from_attnum = row->unit_attnum;
+	first->key = row->unit_key;
+	first->key_attnum = row->unit_key_attnum;
+	return lcons(first, list_copy(row->unit_more));
+}
+
+/* "column", or "(column, column)"; of names, quoted. */
+static char *
+list_text(const List *names)
+{
+	StringInfoData text;
+	ListCell   *lc;
+
+	initStringInfo(&text);
+	foreach(lc, names)
+		appendStringInfo(&text, "%s%s", lc == list_head(names) ? "" : ", ",
+						 quote_identifier(lfirst(lc)));
+	return list_length(names) == 1 ? text.data : psprintf("(%s)", text.data);
+}
+
+static List *
+unit_names(const dp_relation_row *row)
+{
+	List	   *names = NIL;
+	ListCell   *lc;
+
+	foreach(lc, dp_protect_unit_columns(row))
+		names = lappend(names, NameStr(((dp_unit_column *) lfirst(lc))->from));
+	return names;
+}
+
+/*
+ * dp_protect_columns_text
+ *	  Columns of a unit as a path names them, or another unit's column.
+ */
+char *
+dp_protect_columns_text(const dp_relation_row *row)
+{
+	return OidIsValid(row->unit_through) ? list_text(unit_names(row)) :
+		pstrdup(NameStr(row->unit));
+}
+
+/* Its name as SQL has it; of one that is gone, "?". */
+static const char *
+relation_text(Oid relid)
+{
+	const char *name = get_rel_name(relid);
+	const char *schema = get_namespace_name(get_rel_namespace(relid));
+
+	return name && schema ? quote_qualified_identifier(schema, name) : "?";
+}
+
+/*
+ * dp_protect_end_text
+ *	  How a path names the unit of a relation, whose row of dp_pg.relation is
+ *	  at hand, or NULL.
+ */
+char *
+dp_protect_end_text(Oid relid, const dp_relation_row *row)
+{
+	return psprintf("%s.%s", relation_text(relid),
+					row != NULL && row->has_unit ?
+					list_text(unit_names(row)) : "?");
+}
+
+/*
+ * dp_protect_path_text
+ *	  The path from columns of these names to such a unit.
+ */
+char *
+dp_protect_path_text(const List *names, Oid through,
+					 const dp_relation_row *row)
+{
+	return psprintf("%s -> %s", list_text(names),
+					dp_protect_end_text(through, row));
+}
+
+/*
+ * dp_protect_unit_text
+ *	  The unit of a row of dp_pg.relation as it is declared, palloc'd; NULL
+ *	  where each row is one.  Never raises.
+ */
+char *
+dp_protect_unit_text(const dp_relation_row *row)
+{
+	dp_relation_row through;
+
+	if (!row->has_unit)
+		return NULL;
+	if (!OidIsValid(row->unit_through))
+		return pstrdup(NameStr(row->unit));
+	return dp_protect_path_text(unit_names(row), row->unit_through,
+								dp_catalog_find_relation(row->unit_through,
+														 &through) ?
+								&through : NULL);
+}
+
+/*
+ * dp_protect_call_text
+ *	  The arguments of a call of dp_protect that keeps the unit: a hint without
+ *	  them would make each row one.
+ */
+char *
+dp_protect_call_text(Oid relid)
+{
+	const char *name = quote_literal_cstr(relation_text(relid));
+	dp_relation_row row;
+
+	if (!dp_catalog_find_relation(relid, &row))
+		return psprintf("%s, unit => ...", name);
+	return row.has_unit ?
+		psprintf("%s, unit => %s", name,
+				 quote_literal_cstr(dp_protect_unit_text(&row))) :
+		pstrdup(name);
+}
+
+/*
+ * Number of a column of the unit, or 55000: a unit that cannot be matched
+ * beyond doubt must stop every private query on the relation.
+ */
+static AttrNumber
+match_unit(Oid relid, Oid origin, const char *unit, AttrNumber declared)
+{
+	AttrNumber	attnum = get_attnum(relid, unit);
+
+	if (attnum <= 0 || (origin == relid && attnum != declared))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the privacy unit of relation \"%s\" cannot be found",
+						get_rel_name(relid)),
+				 errdetail("Column \"%s\" was dropped or replaced after the "
+						   "relation was protected.", unit),
+				 errhint("The owner must call dp_protect(%s, unit => ...); "
+						 "without a unit each row would be one.",
+						 quote_literal_cstr(relation_text(relid)))));
+	return attnum;
+}
+
+static void
+raise_lost(Oid relid, const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("the privacy unit of relation \"%s\" cannot be found",
+					get_rel_name(relid)),
+			 errdetail("%s", detail),
+			 errhint("The owner must put that back as it was, or call "
+					 "dp_protect(%s, unit => ...); without a unit each row "
+					 "would be one.",
+					 quote_literal_cstr(relation_text(relid)))));
+}
+
+/*
+ * dp_protect_constraint_columns
+ *	  Numbers in a column of pg_constraint: conkey, or confkey.
+ */
+List *
+dp_protect_constraint_columns(HeapTuple constraint, AttrNumber which)
+{
+	bool		isnull;
+	Datum		array = SysCacheGetAttr(CONSTROID, constraint, which, &isnull);
+	List	   *columns = NIL;
+	const int16 *numbers;
+	int			i;
+
+	if (isnull)
+		return NIL;
+	numbers = (const int16 *) ARR_DATA_PTR(DatumGetArrayTypeP(array));
+	for (i = 0; i < ARR_DIMS(DatumGetArrayTypeP(array))[0]; i++)
+		columns = lappend_int(columns, numbers[i]);
+	return columns;
+}
+
+/*
+ * dp_protect_primary_key
+ *	  The columns of a relation's primary key, in its order, if it is checked
+ *	  at once; or NIL.
+ */
+List *
+dp_protect_primary_key(Oid relid)
+{
+	Oid			constraint;
+	HeapTuple	tuple;
+	List	   *columns;
+
+	if (get_primary_key_attnos(relid, false, &constraint) == NULL)
+		return NIL;
+	tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(constraint));
+	if (!HeapTupleIsValid(tuple))
+		return NIL;
+	columns = dp_protect_constraint_columns(tuple, Anum_pg_constraint_conkey);
+	ReleaseSysCache(tuple);
+	return columns;
+}
+
+/*
+ * dp_protect_key_text
+ *	  The same as SQL has them, "column, column"; "": there is none.
+ */
+char *
+dp_protect_key_text(Oid relid)
+{
+	StringInfoData text;
+	ListCell   *lc;
+
+	initStringInfo(&text);
+	foreach(lc, dp_protect_primary_key(relid))
+		appendStringInfo(&text, "%s%s", text.len > 0 ? ", " : "",
+						 quote_identifier(get_attname(relid, lfirst_int(lc),
+													  false)));
+	return text.data;
+}
+
+/*
+ * dp_protect_same_columns
+ *	  Are two lists of different numbers the same, in whatever order?
+ */
+bool
+dp_protect_same_columns(const List *a, const List *b)
+{
+	return list_length(a) == list_length(b) &&
+		list_difference_int(a, b) == NIL;
+}
+
+/*
+ * dp_protect_keys_match
+ *	  Have two types the same values, so that equal ones are the same?
+ */
+bool
+dp_protect_keys_match(Oid a, Oid b)
+{
+	a = getBaseType(a);
+	b = getBaseType(b);
+	return a == b ||
+		((a == INT2OID || a == INT4OID || a == INT8OID) &&
+		 (b == INT2OID || b == INT4OID || b == INT8OID)) ||
+		((a == TEXTOID || a == VARCHAROID) &&
+		 (b == TEXTOID || b == VARCHAROID));
+}
+
+static void
+match_type(Oid relid, AttrNumber from, Oid through, AttrNumber key)
+{
+	if (!dp_protect_keys_match(get_atttype(relid, from),
+							   get_atttype(through, key)))
+		raise_lost(relid,
+				   psprintf("The primary key of relation \"%s\" has another "
+							"type than what refers to it.",
+							get_rel_name(through)));
+}
+
+/*
+ * The primary key that a row of dp_pg.relation refers to by columns of relid:
+ * still the one that was declared, of its types, or 55000.
+ */
+static List *
+match_key(Oid relid, const List *from, const dp_relation_row *row)
+{
+	Oid			through = row->unit_through;
+	List	   *primary = dp_protect_primary_key(through);
+	List	   *columns = dp_protect_unit_columns(row);
+	List	   *keys = NIL;
+	ListCell   *lc;
+
+	foreach(lc, columns)
+	{
+		const dp_unit_column *column = lfirst(lc);
+		AttrNumber	key = column->key_attnum;
+
+		if (list_length(primary) != list_length(columns) ||
+			!list_member_int(primary, key) || list_member_int(keys, key) ||
+			strcmp(get_attname(through, key, false),
+				   NameStr(column->key)) != 0)
+			raise_lost(relid,
+					   psprintf(list_length(columns) == 1 ?
+								"Column \"%s\" is not the primary key of "
+								"relation \"%s\" any more." :
+								"Column \"%s\" and others are not the primary "
+								"key of relation \"%s\" any more.",
+								NameStr(column->key), get_rel_name(through)));
+		match_type(relid, list_nth_int(from, foreach_current_index(lc)),
+				   through, key);
+		keys = lappend_int(keys, key);
+	}
+	return keys;
+}
+
+/* Columns of relid's unit, or that refer to what it is behind; or 55000. */
+static List *
+match_columns(Oid relid, const dp_relation_row *row)
+{
+	List	   *numbers = NIL;
+	ListCell   *lc;
+
+	foreach(lc, dp_protect_unit_columns(row))
+	{
+		const dp_unit_column *column = lfirst(lc);
+
+		numbers = lappend_int(numbers,
+							  match_unit(relid, row->origin,
+										 NameStr(column->from),
+										 column->from_attnum));
+	}
+	return numbers;
+}
+
+static AttrNumber
+relation_count_columns(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	AttrNumber	n;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for relation %u", relid);
+	n = ((Form_pg_class) GETSTRUCT(tuple))->relnatts;
+	ReleaseSysCache(tuple);
+	return n;
+}
+
+/*
+ * follow_unit
+ *	  Fill in the unit of a relation, whose row is at hand: its column, the
+ *	  steps to it, and what type it is of.
+ *
+ * Errors: 55000 where a step leads nowhere any more.
+ */
+static void
+follow_unit(const dp_relation_row *declared, dp_relation *relation)
+{
+	dp_relation_row row = *declared;
+	dp_relation_row through;
+	Oid			at = relation->relid;
+	List	   *from = match_columns(at, &row);
+
+	while (OidIsValid(row.unit_through))
+	{
+		dp_unit_step *step = palloc0(sizeof(dp_unit_step));
+
+		step->relid = row.unit_through;
+		step->from = from;
+		if (!dp_catalog_find_relation(step->relid, &through) ||
+			!through.has_unit ||
+			!OidIsValid(dp_catalog_owner(step->relid)) ||
+			strcmp(NameStr(through.dataset), relation->dataset) != 0 ||
+			list_length(relation->unit_steps) == DP_PROTECT_STEPS)
+			raise_lost(relation->relid, "It was behind a relation that is not "
+					   "protected in this dataset, with a unit, any more.");
+		step->key = match_key(at, from, &row);
+		row = through;
+		at = step->relid;
+		step->next = from = match_columns(at, &row);
+		relation->unit_steps = lappend(relation->unit_steps, step);
+	}
+	get_atttypetypmodcoll(at, linitial_int(from), &relation->unit_type,
+						  &relation->unit_typmod, &relation->unit_collation);
+	relation->unit_attnum = relation->unit_steps == NIL ?
+		linitial_int(from) : relation_count_columns(relation->relid) + 1;
+}
+
+/* ----------------
+ *		What the owner declared, as it holds for the relation of now.
+ *
+ * Columns are matched by name.  A row also remembers the OID its relation had
+ * when it was written (relid_origin) and the column's number: while the OID
+ * is still that of the relation the number must agree with the name; after a
+ * restore the OID differs and the name alone decides.
+ * ----------------
+ */
 
 /*
  * dp_protect_lookup
@@ -52,7 +444,7 @@ dp_protect_lookup(Oid relid)
 	if (row.has_unit)
 	{
 		result->unit = dp_protect_unit_text(&row);
-		dp_protect_follow_unit(&row, result);
+		follow_unit(&row, result);
 	}
 	return result;
 }

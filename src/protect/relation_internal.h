@@ -47,8 +47,6 @@ extern List *dp_protect_list_parents(Oid relid);
 extern char *dp_protect_declared_unit(Oid relid);
 extern bool dp_protect_left_dataset(Oid relid);
 extern char *dp_protect_mutable_text(Oid relid);
-
-/* unit_path.c */
 #define DP_PROTECT_STEPS 8		/* most of one path to a unit */
 
 extern List *dp_protect_constraint_columns(HeapTuple constraint,
@@ -64,17 +62,11 @@ extern char *dp_protect_path_text(const List *names, Oid through,
 extern bool dp_protect_keys_match(Oid a, Oid b);
 extern char *dp_protect_unit_text(const dp_relation_row *row);
 extern char *dp_protect_call_text(Oid relid);
-extern void dp_protect_follow_unit(const dp_relation_row *declared,
-								   dp_relation *relation);
 
 /* declare_unit.c */
 extern void dp_protect_read_unit(Oid relid, const char *unit,
 								 const char *dataset, dp_relation_row *row);
 extern void dp_protect_forbid_behind(Oid relid, const char *what);
-
-/* tell_unit.c */
-extern const char *dp_protect_pairs_otherwise(const dp_relation_row *unit);
-extern char *dp_protect_suggest_path(Oid relid, Oid through);
 extern void dp_protect_tell_of_unit(const dp_relation_row *unit,
 									const char *dataset);
 
@@ -95,17 +87,9 @@ extern char *dp_protect_exposure_explain(const List *exposures, char **hint);
 
 /* exposure_find.c */
 extern List *dp_protect_list_exposures(Oid relid, LOCKMODE lockmode);
-
-/* exposure_reader.c */
 extern bool dp_protect_can_read(Oid role, Oid owner);
 extern bool dp_protect_is_security_invoker(Oid view);
 extern List *dp_protect_rule_queries(HeapTuple rule);
-extern void dp_protect_add_readers(dp_exposure_search *search,
-								   const List *relids, AclMode mask,
-								   const char *severity, const char *clause);
-
-/* exposure_reference.c */
-extern void dp_protect_add_references(dp_exposure_search *search);
 
 /* admit.c */
 extern List *dp_protect_enter(Oid relid, bool revoke);
@@ -114,14 +98,8 @@ extern void dp_protect_place(Oid relid, const List *tree, const char *dataset,
 extern bool dp_protect_revoke(Oid relid, const List *exposures);
 
 /* follow.c */
-extern void dp_protect_arrive(const dp_name_row *name, Oid relid);
-extern bool dp_protect_may_arrive(const dp_name_row *name, Oid relid,
-								  bool raise);
 extern List *dp_protect_close_part(Oid part, Oid root);
 extern void dp_protect_keep_part(Oid part, Oid root);
-extern void dp_protect_tell_lacks(Oid relid);
-
-/* follow_names.c */
 extern void dp_protect_follow_note(void);
 extern void dp_protect_note_name(Oid relid, const bool *follow);
 extern void dp_protect_follow_init(void);
@@ -151,16 +129,9 @@ extern void dp_protect_run_command(const char *command);
 extern char *dp_protect_publish_name(Oid relid);
 extern Oid	dp_protect_publish_view(Oid relid, char *publish);
 extern void dp_protect_publish_grant(Oid relid, Oid view, const char *dataset);
-extern void dp_protect_share(Oid relid, const char *dataset);
 extern Oid	dp_protect_publish_again(Oid view, Oid before, Oid relid,
 									 const char *name, List *columns);
-extern RangeVar *dp_protect_find_name(char *publish, const char *what);
-extern void dp_protect_check_free(const RangeVar *name, const char *what);
-
-/* twin.c */
 extern void dp_protect_tie_twin(Oid relid, Oid twin);
-
-/* view.c */
 extern Query *dp_protect_view_query(Oid view);
 extern bool dp_protect_is_projection(const Query *query, Oid relid);
 

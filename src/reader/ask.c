@@ -48,7 +48,7 @@ typedef struct dp_asking
 } dp_asking;
 
 static void
-give_up(int code, Datum arg)
+ask_give_up(int code, Datum arg)
 {
 	dp_asking  *asking = (dp_asking *) DatumGetPointer(arg);
 
@@ -348,7 +348,7 @@ hear_end(dp_asking *asking)
 }
 
 static bool
-is_dead(const dp_asking *asking)
+ask_is_dead(const dp_asking *asking)
 {
 	int			code;
 
@@ -356,7 +356,7 @@ is_dead(const dp_asking *asking)
 }
 
 static void
-send_message(dp_asking *asking, const void *data, Size size)
+ask_send_message(dp_asking *asking, const void *data, Size size)
 {
 	for (;;)
 	{
@@ -369,7 +369,7 @@ send_message(dp_asking *asking, const void *data, Size size)
 				raise_dead(asking);
 				break;
 			case SHM_MQ_WOULD_BLOCK:
-				if (is_dead(asking))
+				if (ask_is_dead(asking))
 					hear_end(asking);
 				dp_bridge_wait(POLL_INTERVAL);
 				break;
@@ -379,7 +379,7 @@ send_message(dp_asking *asking, const void *data, Size size)
 
 /* Receive the next message; false if there is none and all went well. */
 static bool
-receive_message(dp_asking *asking, void **data, Size *size)
+ask_receive_message(dp_asking *asking, void **data, Size *size)
 {
 	for (;;)
 	{
@@ -391,7 +391,7 @@ receive_message(dp_asking *asking, void **data, Size *size)
 				hear_end(asking);
 				return false;
 			case SHM_MQ_WOULD_BLOCK:
-				if (is_dead(asking))
+				if (ask_is_dead(asking))
 					hear_end(asking);
 				wait_for_reader(asking);
 				break;
@@ -407,8 +407,8 @@ send_pieces(dp_asking *asking, const dp_reader_job *job)
 	Size		size;
 
 	while ((data = job->source(job->source_context, &size)) != NULL)
-		send_message(asking, data, size);
-	send_message(asking, "", 0);
+		ask_send_message(asking, data, size);
+	ask_send_message(asking, "", 0);
 }
 
 static void
@@ -417,7 +417,7 @@ wait_until_ready(dp_asking *asking)
 	void	   *data;
 	Size		size;
 
-	if (!receive_message(asking, &data, &size) || size != 1 ||
+	if (!ask_receive_message(asking, &data, &size) || size != 1 ||
 		*(char *) data != DP_TELL_READY)
 		elog(ERROR, "unexpected message from a reader");
 }
@@ -449,12 +449,12 @@ make_charge(dp_asking *asking)
 	dp_ledger_hurry(true);
 	note_charge(asking);
 	dp_ledger_hurry(false);
-	send_message(asking, &go, 1);
+	ask_send_message(asking, &go, 1);
 }
 
 /* ErrorContextCallback: add to a cancel what became of the charge. */
 static void
-tell_canceled(void *arg)
+ask_tell_canceled(void *arg)
 {
 	dp_asking  *asking = arg;
 
@@ -478,11 +478,11 @@ ask(dp_asking *asking, StringInfo message, dp_reader_sink sink,
 	get_reader(asking);
 	prepare_charge(asking, message);
 	set_up_queues(asking);
-	send_message(asking, message->data, message->len);
+	ask_send_message(asking, message->data, message->len);
 	if (asking->job->source != NULL)
 		send_pieces(asking, asking->job);
 	make_charge(asking);
-	while (receive_message(asking, &data, &size))
+	while (ask_receive_message(asking, &data, &size))
 	{
 		require_charge(asking);
 		sink(sink_context, data, size);
@@ -496,7 +496,7 @@ dp_reader_run(const dp_reader_job *job, dp_reader_charge charge,
 			  void *charge_context, dp_reader_sink sink, void *sink_context)
 {
 	dp_asking	asking = {job, charge, charge_context, .entry = -1};
-	ErrorContextCallback callback = {error_context_stack, tell_canceled,
+	ErrorContextCallback callback = {error_context_stack, ask_tell_canceled,
 	&asking};
 	StringInfoData message;
 
@@ -507,14 +507,14 @@ dp_reader_run(const dp_reader_job *job, dp_reader_charge charge,
 	}
 	initStringInfo(&message);
 	dp_reader_build_message(job, &message);
-	PG_ENSURE_ERROR_CLEANUP(give_up, PointerGetDatum(&asking));
+	PG_ENSURE_ERROR_CLEANUP(ask_give_up, PointerGetDatum(&asking));
 	{
 		error_context_stack = &callback;
 		ask(&asking, &message, sink, sink_context);
 		error_context_stack = callback.previous;
 	}
-	PG_END_ENSURE_ERROR_CLEANUP(give_up, PointerGetDatum(&asking));
-	give_up(0, PointerGetDatum(&asking));
+	PG_END_ENSURE_ERROR_CLEANUP(ask_give_up, PointerGetDatum(&asking));
+	ask_give_up(0, PointerGetDatum(&asking));
 	pfree(message.data);
 }
 

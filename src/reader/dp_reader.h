@@ -173,7 +173,7 @@ extern Size dp_reader_process_memory(Size memory, Size row);
 extern void dp_reader_be_quiet(bool for_good);
 
 /*
- * Append the settings that an answer may depend on, as text (sent_settings.c).
+ * Append the settings that an answer may depend on, as text (message.c).
  */
 extern void dp_reader_append_settings(StringInfo out);
 

@@ -115,8 +115,8 @@ row_words(const row_form *form, bool nulls)
 }
 
 static void
-write_row(const row_form *form, const TupleTableSlot *slot, bool nulls,
-		  uint64 *to)
+pack_write_row(const row_form *form, const TupleTableSlot *slot, bool nulls,
+			   uint64 *to)
 {
 	uint64	   *values = to + (nulls ? form->nulls : 0);
 	int			i;
@@ -154,7 +154,7 @@ read_row(const row_form *form, const uint64 *from, bool nulls,
 
 /* Make an empty pack, large enough also for a row longer than packs are. */
 static void
-make_room(pack_state *state, uint32 words)
+pack_make_room(pack_state *state, uint32 words)
 {
 	Size		bytes = offsetof(row_pack, rows) +
 	sizeof(uint64) * Max(words, PACK_WORDS);
@@ -168,7 +168,7 @@ make_room(pack_state *state, uint32 words)
 
 /* Where to put a row of `words` words; NULL if it belongs in the next pack. */
 static uint64 *
-find_place(pack_state *state, Size words)
+pack_find_place(pack_state *state, Size words)
 {
 	row_pack   *pack = state->pack;
 	uint64	   *place;
@@ -177,7 +177,7 @@ find_place(pack_state *state, Size words)
 	{
 		if (pack->words > 0)
 			return NULL;
-		make_room(state, words);
+		pack_make_room(state, words);
 		pack = state->pack;
 	}
 	place = pack->rows + pack->words;
@@ -196,17 +196,17 @@ put_fixed(pack_state *state, const TupleTableSlot *slot)
 	if (!empty && nulls && !state->pack->nulls)
 		return false;
 	nulls |= !empty && state->pack->nulls;
-	place = find_place(state, row_words(&state->form, nulls));
+	place = pack_find_place(state, row_words(&state->form, nulls));
 	if (place == NULL)
 		return false;
 	state->pack->nulls = nulls;
-	write_row(&state->form, slot, nulls, place);
+	pack_write_row(&state->form, slot, nulls, place);
 	return true;
 }
 
 /* Put a row into the pack; false if it does not fit. */
 static bool
-put_row(pack_state *state, TupleTableSlot *slot)
+pack_put_row(pack_state *state, TupleTableSlot *slot)
 {
 	uint64	   *place;
 	MinimalTuple tuple;
@@ -216,7 +216,7 @@ put_row(pack_state *state, TupleTableSlot *slot)
 	if (state->form.fixed)
 		return put_fixed(state, slot);
 	tuple = ExecFetchSlotMinimalTuple(slot, &ours);
-	place = find_place(state, MAXALIGN(tuple->t_len) / sizeof(uint64));
+	place = pack_find_place(state, MAXALIGN(tuple->t_len) / sizeof(uint64));
 	if (place != NULL)
 		memcpy(place, tuple, tuple->t_len);
 	if (ours)
@@ -234,7 +234,7 @@ begin_pack(CustomScanState *node, EState *estate, int eflags)
 
 	node->custom_ps = list_make1(rows);
 	state->form = make_form(rows->plan->targetlist);
-	make_room(state, 0);
+	pack_make_room(state, 0);
 }
 
 /* Add rows while they fit; one that does not waits for the next pack. */
@@ -247,7 +247,7 @@ fill_pack(pack_state *state)
 	state->pack->words = 0;
 	if (slot == NULL && !state->ended)
 		slot = ExecProcNode(rows);
-	while (!TupIsNull(slot) && put_row(state, slot))
+	while (!TupIsNull(slot) && pack_put_row(state, slot))
 		slot = ExecProcNode(rows);
 	state->ended = TupIsNull(slot);
 	state->waiting = state->ended ? NULL : slot;
@@ -292,7 +292,7 @@ static const CustomExecMethods exec_methods = {
 };
 
 static Node *
-create_state(CustomScan *scan)
+pack_create_state(CustomScan *scan)
 {
 	pack_state *state = (pack_state *) newNode(sizeof(pack_state),
 											   T_CustomScanState);
@@ -303,7 +303,7 @@ create_state(CustomScan *scan)
 
 static const CustomScanMethods scan_methods = {
 	.CustomName = "DpPack",
-	.CreateCustomScanState = create_state
+	.CreateCustomScanState = pack_create_state
 };
 
 /* ---- plans ---- */

@@ -1,21 +1,14 @@
 /*
  * process.c
- *	  A reader: the background worker that reads private rows for connections.
- *
- * Readers of a database are started by the connections that need them and
- * leave when idle. reader.h states the protocol.
- *
- * What a reader does must depend neither on anything that a user can set,
- * apart from what a message contains, nor on the rows of earlier jobs:
- * settings are overridden, and nothing of a job survives its transaction
- * except PostgreSQL's caches of catalogs and the trees of texts that are
- * repeated (kept_trees.c).
+ *	  A reader, the background worker that reads private rows: its loop, its
+ *	  transaction, snapshot and locks, and trees that come again.
  */
 #include "postgres.h"
 
 #include <signal.h>
 
 #include "access/xact.h"
+#include "common/hashfn.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/nodes.h"
@@ -25,14 +18,322 @@
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
+#include "storage/lmgr.h"
 #include "tcop/tcopprot.h"
+#include "utils/combocid.h"
 #include "utils/guc.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/timeout.h"
 
 #include "../mech/dp_threads.h"
 #include "reader.h"
+
+/* ----------------
+ *		The nodes of a message, and those of messages that are repeated.
+ *
+ * Connections repeat small queries, and reading their plans from text takes as
+ * long as executing them.  So a reader keeps the trees of texts that were
+ * received twice, at places given by their hashes.  A text follows from the
+ * question and from public facts, and its trees from the text.
+ *
+ * The executor changes nothing in a plan except what is set here in its head.
+ * ----------------
+ */
+
+#define PLACES 16
+#define MOST_TEXT 32768			/* bytes */
+
+/* Lives in a memory context of its own. */
+typedef struct kept_trees
+{
+	MemoryContext context;
+	Size		size;
+	char	   *text;
+	dp_reader_trees trees;
+} kept_trees;
+
+/* Hashes of the last text at each place, also before its trees are kept. */
+static uint32 last_hash[PLACES];
+static kept_trees *kept[PLACES];
+
+static void
+parse(const dp_message *message, dp_reader_trees *out)
+{
+	out->plan = stringToNode(dp_reader_find_part(message, DP_PART_PLAN));
+	out->scans = stringToNode(dp_reader_find_part(message, DP_PART_SCANS));
+	out->input = stringToNode(dp_reader_find_part(message, DP_PART_INPUT));
+}
+
+static PlannedStmt *
+copy_head(const PlannedStmt *plan)
+{
+	PlannedStmt *copy = palloc(sizeof(PlannedStmt));
+
+	*copy = *plan;
+	return copy;
+}
+
+/* Copy the heads, for one job. */
+static void
+lend(const dp_reader_trees *trees, dp_reader_trees *out)
+{
+	ListCell   *lc;
+
+	out->plan = copy_head(trees->plan);
+	out->scans = NIL;
+	foreach(lc, trees->scans)
+		out->scans = lappend(out->scans,
+							 copy_head(lfirst_node(PlannedStmt, lc)));
+	out->input = copyObject(trees->input);
+}
+
+static kept_trees *
+keep(const dp_message *message, const char *text, Size size)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "dp_pg kept trees",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	kept_trees *trees = palloc(sizeof(kept_trees));
+
+	trees->context = context;
+	trees->size = size;
+	trees->text = palloc(size);
+	memcpy(trees->text, text, size);
+	parse(message, &trees->trees);
+	MemoryContextSwitchTo(old);
+	MemoryContextSetParent(context, TopMemoryContext);
+	return trees;
+}
+
+/*
+ * read_trees
+ *	  Get the plan, the scans and the input of a message.  The caller may
+ *	  change the heads of the first two and all of the last.
+ */
+static void
+read_trees(const dp_message *message, dp_reader_trees *out)
+{
+	const char *text = dp_reader_find_part(message, DP_PART_PLAN);
+	Size		size = dp_reader_find_part(message, DP_PART_DATA) - text;
+	uint32		hash;
+	int			place;
+
+	if (size > MOST_TEXT)
+	{
+		parse(message, out);
+		return;
+	}
+	hash = DatumGetUInt32(hash_any((const unsigned char *) text, (int) size));
+	place = hash % PLACES;
+	if (kept[place] == NULL || kept[place]->size != size ||
+		memcmp(kept[place]->text, text, size) != 0)
+	{
+		if (last_hash[place] != hash)
+		{
+			last_hash[place] = hash;
+			parse(message, out);
+			return;
+		}
+		if (kept[place] != NULL)
+			MemoryContextDelete(kept[place]->context);
+		kept[place] = NULL;
+		kept[place] = keep(message, text, size);
+	}
+	lend(&kept[place]->trees, out);
+}
+
+/* ----------------
+ *		A reader takes over what a job depends on, settings, transaction,
+ *		snapshot and user, and drops it afterwards.
+ *
+ * The reader's transaction relates to the connection's as a parallel worker's
+ * does: it sees what that has written and not committed, and writes nothing.
+ * It is always rolled back, which costs nothing and leaves no trace.
+ * ----------------
+ */
+
+/*
+ * state_apply_settings
+ *	  Apply the settings outside of a transaction, so that they persist.
+ *	  Nothing is done if they are those of the last job, and settings that have
+ *	  their value already are not set again.
+ */
+static void
+state_apply_settings(const dp_message *message)
+{
+	static StringInfoData applied = {0};
+	const char *at = dp_reader_find_part(message, DP_PART_SETTINGS);
+	int			size = message->size[DP_PART_SETTINGS];
+	const char *end = at + size;
+
+	if (applied.data == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
+
+		initStringInfo(&applied);
+		MemoryContextSwitchTo(old);
+	}
+	if (applied.len == size && memcmp(applied.data, at, size) == 0)
+		return;
+	resetStringInfo(&applied);	/* valid again when all are applied */
+	while (at < end)
+	{
+		const char *name = at;
+		const char *value = name + strlen(name) + 1;
+
+		if (strcmp(GetConfigOption(name, false, false), value) != 0)
+			SetConfigOption(name, value, PGC_SUSET, PGC_S_SESSION);
+		at = value + strlen(value) + 1;
+	}
+	appendBinaryStringInfo(&applied, end - size, size);
+}
+
+/*
+ * state_begin
+ *	  Begin a transaction with the connection's snapshot, as its user.
+ *
+ * What its transaction has written to catalogs is only in its own caches, so
+ * the reader's are reset.
+ */
+static void
+state_begin(const dp_message *message, PGPROC *session)
+{
+	char	   *state = (char *) dp_reader_find_part(message,
+													 DP_PART_TRANSACTION);
+	Snapshot	snapshot;
+
+	SetCurrentStatementStartTimestamp();
+	StartParallelWorkerTransaction(state);
+	RestoreComboCIDState((char *) dp_reader_find_part(message, DP_PART_COMBO));
+	snapshot = RestoreSnapshot((char *) dp_reader_find_part(message,
+															DP_PART_SNAPSHOT));
+	RestoreTransactionSnapshot(snapshot, session);
+	PushActiveSnapshot(snapshot);
+	if (message->writes)
+		InvalidateSystemCaches();
+	SetUserIdAndSecContext(message->user, message->security |
+						   SECURITY_LOCAL_USERID_CHANGE |
+						   SECURITY_RESTRICTED_OPERATION);
+}
+
+/* ---- locks ---- */
+
+/* Join the connection's lock group, as its parallel workers do. */
+static void
+join_group(PGPROC *session)
+{
+	if (MyProc->lockGroupLeader == NULL &&
+		!BecomeLockGroupMember(session, session->pid))
+		dp_reader_raise_gone();
+}
+
+/*
+ * state_lock
+ *	  Lock every relation for reading, as the connection has.  False if the
+ *	  plan must do without parallel workers.
+ *
+ * Only the connection itself can hold a conflicting lock.  But another process
+ * may be queued for one, waiting for the connection, and the deadlock detector
+ * does not know that the connection waits for its reader.  Then the reader
+ * joins the lock group of the connection, which is granted such locks at once.
+ * A member of a group cannot lead one of its own, so it has no workers then.
+ */
+static bool
+state_lock(const dp_message *message, PGPROC *session)
+{
+	const Oid  *relids = (const Oid *) dp_reader_find_part(message,
+														   DP_PART_RELATIONS);
+	int			n = message->size[DP_PART_RELATIONS] / sizeof(Oid);
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		if (ConditionalLockRelationOid(relids[i], AccessShareLock))
+			continue;
+		join_group(session);
+		LockRelationOid(relids[i], AccessShareLock);
+	}
+	return MyProc->lockGroupLeader == NULL;
+}
+
+/* Is the process a member of the group?  *alone: is it the only one? */
+static bool
+is_member(PGPROC *leader, const PGPROC *process, bool *alone)
+{
+	bool		found = false;
+	int			n = 0;
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &leader->lockGroupMembers)
+	{
+		n++;
+		if (dlist_container(PGPROC, lockGroupLink, iter.cur) == process)
+			found = true;
+	}
+	*alone = found && n == 1;
+	return found;
+}
+
+/*
+ * Leave the lock group, the connection's or that of this process and its
+ * parallel workers, which have ended; all locks are released.  If the leader
+ * of a group has ended, the last member must clean up when it ends, so a
+ * reader in that case ends (false).
+ */
+static bool
+leave_group(void)
+{
+	PGPROC	   *leader = MyProc->lockGroupLeader;
+	LWLock	   *lock;
+	bool		alone;
+	bool		left;
+
+	if (leader == NULL)
+		return true;
+	lock = LockHashPartitionLockByProc(leader);
+	LWLockAcquire(lock, LW_EXCLUSIVE);
+	left = is_member(leader, leader, &alone) && (leader != MyProc || alone);
+	if (left)
+	{
+		dlist_delete(&MyProc->lockGroupLink);
+		MyProc->lockGroupLeader = NULL;
+	}
+	LWLockRelease(lock);
+	return left;
+}
+
+/*
+ * state_end
+ *	  Roll back and release everything; also called after an error, and if
+ *	  nothing has begun.  False if this process cannot continue.
+ */
+static bool
+state_end(const dp_message *message)
+{
+	AbortOutOfAnyTransaction();
+	if (message != NULL && message->writes)
+		InvalidateSystemCaches();
+	return leave_group();
+}
+
+/* ----------------
+ *		A reader: the background worker that reads private rows for
+ *		connections.
+ *
+ * Readers of a database are started by the connections that need them and
+ * leave when idle. reader.h states the protocol.
+ *
+ * What a reader does must depend neither on anything that a user can set,
+ * apart from what a message contains, nor on the rows of earlier jobs:
+ * settings are overridden, and nothing of a job survives its transaction
+ * except PostgreSQL's caches of catalogs and the trees of texts that are
+ * repeated (process.c).
+ * ----------------
+ */
 
 #define SHARED_BYTES ((Size) 512 * 1024)
 #define SHARED_WORKER ((Size) 96 * 1024)	/* mostly its queues */
@@ -56,7 +357,7 @@ static volatile sig_atomic_t working = false;
 static bool settled = true;		/* nothing to give back since the last job */
 
 static void
-vanish(int code, Datum arg)
+process_vanish(int code, Datum arg)
 {
 	dp_reader_vanish(my_entry);
 }
@@ -66,7 +367,7 @@ vanish(int code, Datum arg)
  * arrives late must not affect the next job.
  */
 static void
-handle_cancel(SIGNAL_ARGS)
+process_handle_cancel(SIGNAL_ARGS)
 {
 	if ((working && dp_reader_shared->entry[my_entry].abandoned) ||
 		get_timeout_indicator(LOCK_TIMEOUT, false))
@@ -74,7 +375,7 @@ handle_cancel(SIGNAL_ARGS)
 }
 
 static void
-force_settings(void)
+process_force_settings(void)
 {
 	dp_bridge_be_alone();
 	dp_bridge_force_worker_settings();
@@ -95,7 +396,7 @@ attach_queues(dp_reading_work *work)
 }
 
 static const void *
-receive_message(dp_reading_work *work, Size *size)
+process_receive_message(dp_reading_work *work, Size *size)
 {
 	void	   *data;
 	shm_mq_result result = shm_mq_receive(work->from, size, &data, true);
@@ -112,7 +413,8 @@ receive_message(dp_reading_work *work, Size *size)
 }
 
 static void
-send_message(dp_reading_work *work, const void *data, Size size, bool flush)
+process_send_message(dp_reading_work *work, const void *data, Size size,
+					 bool flush)
 {
 	if (shm_mq_send(work->to, size, data, false, flush) != SHM_MQ_SUCCESS)
 		dp_reader_raise_gone();
@@ -123,7 +425,7 @@ static const void *
 receive_piece(void *context, Size *size)
 {
 	dp_reading_work *work = context;
-	const void *data = receive_message(work, size);
+	const void *data = process_receive_message(work, size);
 
 	work->ended = *size == 0;
 	return work->ended ? NULL : data;
@@ -135,7 +437,7 @@ send_released(void *context, const void *data, Size size)
 {
 	dp_reading_work *work = context;
 
-	send_message(work, data, size, work->prompt);
+	process_send_message(work, data, size, work->prompt);
 }
 
 static void *
@@ -235,8 +537,8 @@ wait_for_charge(dp_reading_work *work)
 			dp_reader_raise_gone();
 		return;
 	}
-	send_message(work, &ready, 1, true);
-	told = receive_message(work, &size);
+	process_send_message(work, &ready, 1, true);
+	told = process_receive_message(work, &size);
 	if (size != 1 || *told != DP_TELL_GO)
 		elog(ERROR, "unexpected message to a reader");
 }
@@ -253,10 +555,10 @@ make_ready(dp_reading_work *work, dp_opened *opened)
 	int			contexts;
 
 	dp_bridge_force_lock_timeout();
-	dp_reader_state_apply_settings(message);
-	dp_reader_state_begin(message, session);
-	parallel = dp_reader_state_lock(message, session);
-	dp_reader_read_trees(message, &trees);
+	state_apply_settings(message);
+	state_begin(message, session);
+	parallel = state_lock(message, session);
+	read_trees(message, &trees);
 	trees.plan->parallelModeNeeded &= parallel;
 	foreach(lc, trees.scans)
 		lfirst_node(PlannedStmt, lc)->parallelModeNeeded &= parallel;
@@ -281,7 +583,7 @@ do_job(dp_reading_work *work)
 	void	   *copy;
 	Size		size;
 
-	data = receive_message(work, &size);
+	data = process_receive_message(work, &size);
 	copy = palloc_extended(size, MCXT_ALLOC_HUGE);
 	memcpy(copy, data, size);
 	work->message = dp_reader_check_message(copy, size);
@@ -314,7 +616,7 @@ log_error(MemoryContext context)
  * here.
  */
 static void
-serve(MemoryContext context)
+process_serve(MemoryContext context)
 {
 	dp_reading_work work = {NULL};
 	volatile int code = 0;
@@ -335,7 +637,7 @@ serve(MemoryContext context)
 	MemoryContextSwitchTo(context);
 	HOLD_INTERRUPTS();			/* a late cancel may still arrive for this
 								 * job */
-	if (!dp_reader_state_end(work.message))
+	if (!state_end(work.message))
 		dp_bridge_leave();
 	MemoryContextSwitchTo(context);
 	shm_mq_detach(work.to);
@@ -418,16 +720,16 @@ dp_reader_main(Datum arg)
 	/* Interrupts are processed only where the loop checks for them. */
 	pqsignal(SIGTERM, die);
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
-	pqsignal(SIGINT, handle_cancel);
+	pqsignal(SIGINT, process_handle_cancel);
 
 	my_entry = DatumGetInt32(arg);
 	database = dp_reader_take_entry(my_entry);
 	if (!OidIsValid(database))
 		return;
-	on_shmem_exit(vanish, (Datum) 0);
+	on_shmem_exit(process_vanish, (Datum) 0);
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
-	force_settings();
+	process_force_settings();
 	dp_bridge_scratch_open();	/* always open, so that use of it does not
 								 * show */
 	settle_in();
@@ -449,7 +751,7 @@ dp_reader_main(Datum arg)
 		}
 		if (is_work_there())
 		{
-			serve(context);
+			process_serve(context);
 			served = true;
 			continue;
 		}

@@ -120,13 +120,11 @@ typedef struct dp_reader_pool
 	char	   *queues;			/* immutable: two for each entry */
 } dp_reader_pool;
 
-/* ---- memory.c ---- */
+/* ---- pool.c ---- */
 extern dp_reader_pool *dp_reader_shared;	/* NULL unless preloaded */
 extern void dp_reader_pool_init(void);
 extern char *dp_reader_queue(int entry, bool to_session);
 extern Size dp_reader_leader_memory(void);
-
-/* ---- pool.c ---- */
 extern dp_reader_waiter *dp_reader_enter(Oid role);
 extern int	dp_reader_given(dp_reader_waiter *waiter, bool *alone);
 extern bool dp_reader_is_alone(int entry);
@@ -199,7 +197,7 @@ extern const char *dp_reader_find_part(const dp_message *message,
 									   dp_message_part part);
 extern const dp_message *dp_reader_check_message(const void *data, Size size);
 
-/* ---- sent_settings.c ---- */
+/* ---- message.c ---- */
 #define DP_SENT_SETTINGS 20
 
 typedef struct dp_sent_values
@@ -207,12 +205,7 @@ typedef struct dp_sent_values
 	int64		number[DP_SENT_SETTINGS];
 } dp_sent_values;
 
-extern void dp_reader_write_settings(StringInfo out);
-extern void dp_reader_note_settings(dp_sent_values *out);
-extern bool dp_reader_same_settings(const dp_sent_values *values,
-									const char *written);
-
-/* ---- kept_trees.c ---- */
+/* ---- process.c ---- */
 
 /* The nodes of a message. */
 typedef struct dp_reader_trees
@@ -222,18 +215,10 @@ typedef struct dp_reader_trees
 	Node	   *input;
 } dp_reader_trees;
 
-extern void dp_reader_read_trees(const dp_message *message,
-								 dp_reader_trees *out);
-
 /* Other messages between connection and reader. */
 #define DP_TELL_READY 'r'		/* reader: everything is ready */
 #define DP_TELL_GO 'g'			/* connection: the charge is made */
-
-/* ---- state.c ---- */
-extern void dp_reader_state_apply_settings(const dp_message *message);
-extern void dp_reader_state_begin(const dp_message *message, PGPROC *session);
-extern bool dp_reader_state_end(const dp_message *message);
-extern bool dp_reader_state_lock(const dp_message *message, PGPROC *session);
+extern PGDLLEXPORT void dp_reader_main(Datum arg);
 
 /* ---- warm.c ---- */
 struct dp_opened;
@@ -267,8 +252,5 @@ pg_noreturn extern void dp_reader_raise_gone(void);
 extern void dp_reader_run_local(const dp_reader_job *job,
 								dp_reader_charge charge, void *charge_context,
 								dp_reader_sink sink, void *sink_context);
-
-/* ---- process.c ---- */
-extern PGDLLEXPORT void dp_reader_main(Datum arg);
 
 #endif							/* READER_H */

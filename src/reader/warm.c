@@ -15,7 +15,7 @@
  *
  * Parallel workers are new processes.  They look up types and time zones and
  * reserve memory when they start; plans that need the rest have no workers
- * (run/needs.c).
+ * (run/inner_plan.c).
  */
 #include "postgres.h"
 
@@ -373,7 +373,7 @@ dp_reader_warm(const dp_message *message, const dp_opened *opened)
 
 /* Warm a parallel worker of a reader when it begins. */
 static void
-start_executor(QueryDesc *desc, int flags)
+warm_start_executor(QueryDesc *desc, int flags)
 {
 	if (next_start != NULL)
 		next_start(desc, flags);
@@ -395,5 +395,5 @@ start_executor(QueryDesc *desc, int flags)
 void
 dp_reader_warm_init(void)
 {
-	dp_bridge_add_hook(&ExecutorStart_hook, start_executor, &next_start);
+	dp_bridge_add_hook(&ExecutorStart_hook, warm_start_executor, &next_start);
 }

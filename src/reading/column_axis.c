@@ -17,7 +17,7 @@
 
 /* The relation whose columns an expression over base columns is made of. */
 static Oid
-relation_of(const dp_block *block, Node *base, bool *nullable)
+column_axis_relation_of(const dp_block *block, Node *base, bool *nullable)
 {
 	Relids		leaves = pull_varnos(NULL, base);
 	ListCell   *lc;
@@ -62,12 +62,12 @@ base_column(Oid relid, AttrNumber attnum, Oid *base_relid, bool *nullable)
 		dp_reading_rewrite_conditions(query, NULL));
 	test = llast_node(NullTest, dp_reading_block_conditions(block));
 	base = dp_block_rowset_base(block->inner, (Node *) test->arg);
-	*base_relid = relation_of(block, base, nullable);
+	*base_relid = column_axis_relation_of(block, base, nullable);
 	return base;
 }
 
 static void
-check_size(const dp_axis *axis, int64 size, int64 most)
+column_axis_check_size(const dp_axis *axis, int64 size, int64 most)
 {
 	if (size > most)
 		ereport(ERROR,
@@ -138,7 +138,7 @@ dp_reading_make_axis(Oid relid, const char *column, int32 bins, int64 most)
 	{
 		if (attnum == 0 && refusal != NULL)
 			raise_key(axis, base_relid, attnum, refusal);
-		check_size(axis, bins, most);
+		column_axis_check_size(axis, bins, most);
 		dp_places_axis_make_declared_bins(axis, base_relid, attnum,
 										  key.nullable);
 	}
@@ -148,6 +148,6 @@ dp_reading_make_axis(Oid relid, const char *column, int32 bins, int64 most)
 			raise_key(axis, base_relid, attnum, refusal);
 		dp_places_domain_make_axis(&key, axis);
 	}
-	check_size(axis, axis->size, most);
+	column_axis_check_size(axis, axis->size, most);
 	return axis;
 }

@@ -105,9 +105,9 @@ typedef enum dp_use_kind
 {
 	DP_USE_NUMBER,				/* src/workload/count.c */
 	DP_USE_SPARSE_VECTOR,		/* src/session/sparse_vector.c */
-	DP_USE_QUESTION,			/* src/session/question.c */
-	DP_USE_SMALLDB,				/* src/synth/smalldb_run.c */
-	DP_USE_NET,					/* src/synth/net_run.c */
+	DP_USE_QUESTION,			/* src/session/store.c */
+	DP_USE_SMALLDB,				/* src/synth/smalldb_release.c */
+	DP_USE_NET,					/* src/synth/net.c */
 	DP_USE_SYNTHESIZE,			/* src/synth/synthesize_run.c */
 	DP_USE_ITERATE,				/* src/synth/iterate_run.c */
 	DP_USES						/* how many there are */

@@ -1,6 +1,331 @@
 /*
  * reading.c
- *	  Exact counts for mechanisms whose charge is made elsewhere.
+ *	  Conditions and weights of readings, verified: exact counts for mechanisms
+ *	  whose charge is made elsewhere.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "tcop/tcopprot.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rls.h"
+#include "utils/snapmgr.h"
+
+#include "../bridge/dp_numeric.h"
+#include "reading.h"
+
+/* ----------------
+ *		Check that the weights of a list are from 0 to 1, by the declarations
+ *		of columns and by their own constants.
+ *
+ * Privacy does not need it, because rows are clamped
+ * (src/count/count_tables.c); but clamping would silently answer another
+ * query. ----------------
+ */
+
+/*
+ * Within [0, 1], or beyond by at most half a granule, which rounding corrects.
+ */
+static bool
+reading_is_within(const dp_interval *values)
+{
+	const Numeric half = dp_bridge_power_of_two(-DP_WEIGHT_BITS - 1);
+	const Numeric one = int64_to_numeric(1);
+
+	return dp_numeric_compare(values->low,
+							  dp_numeric_call1(numeric_uminus, half)) >= 0 &&
+		dp_numeric_compare(values->high,
+						   dp_numeric_call2(numeric_add, one, half)) <= 0;
+}
+
+/* For display; infinite beyond the largest double. */
+static double
+approximately(Numeric x)
+{
+	return DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow,
+											  NumericGetDatum(x)));
+}
+
+static void
+reading_forbid(int number, const char *text, const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("weight %d is not known to be from 0 to 1", number),
+			 errdetail("%s", detail),
+			 errhint("Divide by the largest value, as in age / 120.0, or "
+					 "write least(greatest(x, 0), 1); the owner declares "
+					 "bounds with dp_declare."),
+			 errcontext("predicate %d: %s", number, text)));
+}
+
+static void
+check_weight(const dp_block *block, int number, const char *text, Node *base)
+{
+	dp_interval values;
+
+	base = eval_const_expressions(NULL, copyObject(base));
+	if (dp_places_find_interval(base, block->relids, NIL, &values))
+	{
+		if (!reading_is_within(&values))
+			reading_forbid(number, text,
+						   psprintf("By the declarations of its columns its "
+									"values are from %.6g to %.6g.",
+									approximately(values.low),
+									approximately(values.high)));
+	}
+	else if (!values.empty)
+		reading_forbid(number, text,
+					   "Bounds of its values do not follow from what is "
+					   "declared of its columns.");
+}
+
+/*
+ * reading_check_weights
+ *	  See reading.h.  Errors: 22023, with the weight in their context.
+ */
+static void
+reading_check_weights(const dp_block *block, List *texts)
+{
+	ArrayExpr  *array = (ArrayExpr *)
+	((const dp_value *) linitial(block->values))->base;
+	ListCell   *lc;
+
+	if (array == NULL)
+		return;
+	foreach(lc, array->elements)
+	{
+		int			i = foreach_current_index(lc);
+
+		if (dp_block_is_weight(lfirst(lc)))
+			check_weight(block, i + 1, list_nth(texts, i), lfirst(lc));
+	}
+}
+
+/* ----------------
+ *		Conditions over a relation, verified as those of a private query are.
+ *
+ * They become the array of one dp_pg.conditions over the relation; that query
+ * is rewritten (views, row security), verified and split as any other, and of
+ * its block the conditions are taken.  Weights stand in the array unconverted,
+ * as no written query could have them: the array is never built.
+ * ----------------
+ */
+
+static Aggref *
+reading_make_aggregate(List *predicates, Const *epsilon)
+{
+	Aggref	   *aggregate = makeNode(Aggref);
+	ArrayExpr  *array = makeNode(ArrayExpr);
+	Oid			types[2] = {BOOLARRAYOID, NUMERICOID};
+	ListCell   *lc;
+
+	array->array_typeid = BOOLARRAYOID;
+	array->element_typeid = BOOLOID;
+	array->location = -1;
+	foreach(lc, predicates)
+		array->elements = lappend(array->elements,
+								  ((TargetEntry *) lfirst(lc))->expr);
+	aggregate->aggfnoid =
+		dp_catalog_function("conditions", epsilon == NULL ? 1 : 2, types);
+	aggregate->aggtype = INT4OID;
+	aggregate->aggkind = AGGKIND_NORMAL;
+	aggregate->aggsplit = AGGSPLIT_SIMPLE;
+	aggregate->aggno = -1;
+	aggregate->aggtransno = -1;
+	aggregate->location = -1;
+	aggregate->aggargtypes = list_make1_oid(BOOLARRAYOID);
+	aggregate->args = list_make1(makeTargetEntry((Expr *) array, 1, NULL,
+												 false));
+	if (epsilon != NULL)
+	{
+		aggregate->aggargtypes = lappend_oid(aggregate->aggargtypes,
+											 NUMERICOID);
+		aggregate->args = lappend(aggregate->args,
+								  makeTargetEntry((Expr *) epsilon, 2, NULL,
+												  false));
+	}
+	return aggregate;
+}
+
+/*
+ * dp_reading_forget_position
+ *	  An error context for what stands in texts of predicates: parse positions
+ *	  count in them, not in any query's.
+ */
+void
+dp_reading_forget_position(void *arg)
+{
+	if (geterrposition() > 0)
+		errposition(0);
+}
+
+/* A public relation with policies for the current user, or InvalidOid. */
+static Oid
+find_policies(Query *level)
+{
+	ListCell   *lc;
+
+	foreach(lc, level->rtable)
+	{
+		RangeTblEntry *entry = lfirst(lc);
+
+		if (entry->rtekind == RTE_RELATION &&
+			!OidIsValid(dp_protect_root(entry->relid)) &&
+			!OidIsValid(dp_compat_reads_as(level, entry)) &&
+			check_enable_rls(entry->relid, InvalidOid, true) != RLS_NONE)
+			return entry->relid;
+	}
+	return InvalidOid;
+}
+
+static bool
+reading_policies_walker(Node *node, void *context)
+{
+	Oid		   *found = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+	{
+		*found = find_policies((Query *) node);
+		return OidIsValid(*found) ||
+			query_tree_walker((Query *) node, reading_policies_walker, context,
+							  0);
+	}
+	return expression_tree_walker(node, reading_policies_walker, context);
+}
+
+/*
+ * Policies were chosen for the current user.  Inside a SECURITY DEFINER
+ * function that is not the asking role, whose view may name public relations
+ * that are read as the asking role.
+ */
+static void
+forbid_policies(Query *query)
+{
+	Oid			found = InvalidOid;
+
+	if (GetUserId() == dp_ledger_asking_role() ||
+		!reading_policies_walker((Node *) query, &found))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("relation \"%s\" has row security that depends on the "
+					"current user", get_rel_name(found)),
+			 errdetail("The current user is not the asking role."),
+			 errhint("Name a view that reads it with the right of its owner, "
+					 "without security_invoker; or ask outside of the "
+					 "function.")));
+}
+
+/*
+ * dp_reading_rewrite_conditions
+ *	  Replace the query's targets, which are conditions, by
+ *	  dp_pg.conditions(ARRAY[targets] [, epsilon]), and rewrite.
+ *
+ * Errors: those of rewriting; 0A000 policies that depend on another role than
+ * the asking one.
+ */
+Query *
+dp_reading_rewrite_conditions(Query *query, Const *epsilon)
+{
+	Aggref	   *aggregate = reading_make_aggregate(query->targetList, epsilon);
+	ErrorContextCallback callback;
+
+	query->targetList = list_make1(makeTargetEntry((Expr *) aggregate, 1,
+												   pstrdup("place"), false));
+	query->hasAggs = true;
+	callback.callback = dp_reading_forget_position;
+	callback.arg = NULL;
+	callback.previous = error_context_stack;
+	error_context_stack = &callback;
+	query = linitial_node(Query, pg_rewrite_query(query));
+	error_context_stack = callback.previous;
+	forbid_policies(query);
+	return query;
+}
+
+/*
+ * dp_reading_select_columns
+ *	  SELECT true, column IS NULL, ... FROM relation, as the parser would give
+ *	  it; the relation stays locked.
+ *
+ * Errors: 42P01 no such relation, 42501 no right to use its schema.
+ */
+Query *
+dp_reading_select_columns(Oid relid, const AttrNumber *columns, int n)
+{
+	Query	   *query = dp_block_read_predicates(relid,
+												 list_make1("true"));
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		Node	   *test;
+		Oid			type;
+		Oid			collation;
+		int32		typmod;
+
+		get_atttypetypmodcoll(relid, columns[i], &type, &typmod, &collation);
+		test = dp_block_null_test((Node *)
+								  makeVar(1, columns[i], type, typmod,
+										  collation, 0), IS_NULL);
+		query->targetList = lappend(query->targetList,
+									makeTargetEntry((Expr *) test, i + 2,
+													"column", false));
+	}
+	return query;
+}
+
+static void
+reading_take_block(dp_block *block, RangeTblEntry *entry, void *context)
+{
+	List	  **blocks = context;
+
+	*blocks = lappend(*blocks, block);
+}
+
+/*
+ * dp_reading_verify_conditions
+ *	  The block of a query of dp_reading_rewrite_conditions; raises what is
+ *	  wrong with it.
+ */
+dp_block *
+dp_reading_verify_conditions(Query *query)
+{
+	List	   *blocks = NIL;
+	List	   *inval_items = NIL;
+	dp_refusal *refusal = dp_block_split_all(query, reading_take_block,
+											 &blocks, &inval_items);
+
+	if (refusal != NULL)
+		dp_bridge_raise_refusal(refusal, NULL);
+	if (list_length(blocks) != 1)
+		elog(ERROR, "reading has %d blocks", list_length(blocks));
+	return linitial(blocks);
+}
+
+/* dp_reading_block_conditions: its conditions, verified and total. */
+List *
+dp_reading_block_conditions(const dp_block *block)
+{
+	TargetEntry *target = list_nth(block->inner->targetList,
+								   dp_block_first_aggregate(block));
+	Aggref	   *aggregate = castNode(Aggref, target->expr);
+
+	target = linitial(aggregate->args);
+	return castNode(ArrayExpr, target->expr)->elements;
+}
+
+/* ----------------
+ *		Exact counts for mechanisms whose charge is made elsewhere.
  *
  * A reading takes the way of a private query up to the noise.  Its conditions
  * or columns become the array of one dp_pg.conditions over the relation; that
@@ -11,16 +336,11 @@
  * Where one unit has one row (the block's verification says so) it moves a
  * count by 1 at most, and the sum of its weight as a number of rows too.
  * Where it may have many the inner query gives rows, which are bounded where
- * they are read (reading_rows.c), so that it moves a count by m at most.
+ * they are read (reading_use.c), so that it moves a count by m at most.
  * What the relation joins, and rows that are gathered by unit, are read as
  * those of a release are.
+ * ----------------
  */
-#include "postgres.h"
-
-#include "utils/lsyscache.h"
-#include "utils/snapmgr.h"
-
-#include "reading.h"
 
 #define MOST_CELLS (INT64CONST(1) << 24)	/* of a reading's tables */
 
@@ -96,7 +416,7 @@ read_predicates(Oid relid, List *texts)
 																texts));
 	List	   *conditions;
 
-	dp_reading_check_weights(reading->plan->block, texts);
+	reading_check_weights(reading->plan->block, texts);
 	reading->ncounts = list_length(texts);
 	reading->weighted = ((const dp_value *)
 						 linitial(reading->plan->block->values))->base != NULL;
@@ -169,7 +489,7 @@ dp_reading_evaluated(Oid relid, List *texts)
 }
 
 static int64
-table_cells(const dp_reading_table *table, dp_axis *const *axes)
+reading_table_cells(const dp_reading_table *table, dp_axis *const *axes)
 {
 	int64		cells = 1;
 	int			i;
@@ -187,7 +507,8 @@ all_cells(dp_axis *const *axes, int ntables, const dp_reading_table *tables)
 	int			i;
 
 	for (i = 0; i < ntables; i++)
-		if (__builtin_add_overflow(cells, table_cells(&tables[i], axes),
+		if (__builtin_add_overflow(cells,
+								   reading_table_cells(&tables[i], axes),
 								   &cells) || cells > MOST_CELLS)
 			ereport(ERROR,
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),

@@ -17,7 +17,219 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "../bound/dp_bound.h"
 #include "reading.h"
+
+/* ----------------
+ *		Counts of a relation whose units have many rows: what the rows of each
+ *		unit add to them is bounded where they are read.
+ *
+ * The inner query gives, for each row, its unit and then the conditions, or
+ * the columns that tables are over.  src/bound takes them, unit by unit and in
+ * memory that does not grow with their number.  c rows of a unit for which a
+ * predicate holds count as min(c, m), and weights add up to m at most: nothing
+ * is drawn, and asking twice gives the same.  Tables must agree with each
+ * other and with sums of their cells, so in them m rows of each unit count,
+ * chosen at random from all of its rows that have a place in some table, and
+ * the same rows in all tables (doc/theory.md T135, T136).
+ *
+ * Where rows are gathered by unit (T158), they come part by part, and a part
+ * has all rows of its units.
+ * ----------------
+ */
+
+enum
+{
+	COLUMN_UNIT,
+	COLUMN_FIRST				/* conditions, or columns */
+};
+
+struct dp_reading_rows
+{
+	dp_bound_column column;
+	dp_bounder *bounder;
+	const Const *spec;			/* of tables; else NULL and */
+	List	   *conditions;
+	dp_condition_words *packing;
+	uint64	   *words;			/* room for a row's */
+	int64	   *counts;			/* to be added to */
+	MemoryContext scratch;		/* reset for every row */
+};
+
+/* ---- the connection's side ---- */
+
+/*
+ * rows_targets
+ *	  The targets of an inner query that gives rows.
+ */
+static List *
+rows_targets(const struct dp_reading_plan *plan)
+{
+	const dp_block *block = plan->block;
+	TargetEntry *unit = list_nth(block->inner->targetList,
+								 dp_block_first_aggregate(block) - 1);
+	List	   *targets = list_make1(makeTargetEntry(copyObject(unit->expr), 1,
+													 pstrdup("unit"), false));
+	ListCell   *lc;
+
+	foreach(lc, plan->spec != NULL ? plan->columns : plan->conditions)
+		targets = lappend(targets,
+						  makeTargetEntry(copyObject(lfirst(lc)),
+										  list_length(targets) + 1,
+										  pstrdup("row"), false));
+	return targets;
+}
+
+/* ---- where the rows are read ---- */
+
+/* A row is its places on axes, two to a word. */
+static void
+begin_tables(dp_reading_rows *rows)
+{
+	rows->column.kind = DP_BOUND_ROWS;
+	rows->column.words = (dp_count_tables_axes(rows->spec) + 1) / 2;
+}
+
+static void
+begin_conditions(dp_reading_rows *rows)
+{
+	dp_bound_column *column = &rows->column;
+
+	rows->packing = dp_count_words_plan(rows->conditions);
+	column->kind = DP_BOUND_TOTALS;
+	column->high = DP_WEIGHT_ONE;
+	column->bits = dp_count_words_bits(rows->packing);
+	column->weights = dp_count_words_weights(rows->packing);
+	column->words = dp_bound_total_words(column->bits, column->weights);
+}
+
+/* How rows are bounded, without m. */
+static dp_bound_spec
+begin_rows(dp_reading_rows *rows, Node *of, Oid unit)
+{
+	Oid			type = getBaseType(unit);
+	dp_bound_spec bound = {.kappa = 1, .groups = 1, .ncolumns = 1};
+
+	if (IsA(of, Const))
+		rows->spec = (const Const *) of;
+	else
+		rows->conditions = castNode(List, of);
+	if (rows->spec != NULL)
+		begin_tables(rows);
+	else
+		begin_conditions(rows);
+	bound.unit = dp_places_read_way(type);
+	bound.varlena = get_typlen(type) == -1;
+	bound.columns = &rows->column;
+	return bound;
+}
+
+/*
+ * rows_bytes
+ *	  Bytes of a row in memory, without those of its unit; arguments as of
+ *	  rows_create.
+ */
+static Size
+rows_bytes(Node *of, Oid unit)
+{
+	dp_reading_rows rows = {.column.rows = 1};
+	dp_bound_spec bound = begin_rows(&rows, of, unit);
+
+	return dp_bound_record_bytes(&bound);
+}
+
+/*
+ * rows_create
+ *	  An empty collection, in the current context.  of: the spec of tables
+ *	  (Const), or a list of conditions; unit: the type of the column that names
+ *	  units; m: how many rows of each count.
+ */
+static dp_reading_rows *
+rows_create(Node *of, Oid unit, int64 m)
+{
+	dp_reading_rows *rows = palloc0(sizeof(dp_reading_rows));
+	dp_bound_spec bound = begin_rows(rows, of, unit);
+
+	rows->column.rows = m;
+	rows->words = palloc0(sizeof(uint64) * Max(rows->column.words, 1));
+	rows->bounder = dp_bound_create(&bound);
+	rows->scratch = AllocSetContextCreate(CurrentMemoryContext,
+										  "dp_pg row of a unit",
+										  ALLOCSET_SMALL_SIZES);
+	return rows;
+}
+
+/* Pack a row into rows->words; false: it is counted nowhere. */
+static bool
+use_pack(dp_reading_rows *rows, const Datum *values, const bool *nulls)
+{
+	if (rows->spec != NULL)
+		return dp_count_tables_find(rows->spec, values, nulls,
+									(int32 *) rows->words);
+	dp_count_words_pack(rows->packing, values, nulls, rows->words);
+	return true;
+}
+
+/* rows_add: a row of the inner query. */
+static void
+rows_add(dp_reading_rows *rows, TupleTableSlot *slot)
+{
+	MemoryContext old = MemoryContextSwitchTo(rows->scratch);
+	Datum		words = PointerGetDatum(rows->words);
+	bool		none = false;
+
+	if (!slot->tts_isnull[COLUMN_UNIT] &&
+		use_pack(rows, slot->tts_values + COLUMN_FIRST,
+				 slot->tts_isnull + COLUMN_FIRST))
+		dp_bound_add(rows->bounder, 0, slot->tts_values[COLUMN_UNIT], &words,
+					 &none);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(rows->scratch);
+}
+
+/* dp_bound_sink */
+static void
+use_add_part(void *context, int64 group, int column, const dp_bound_part *part)
+{
+	dp_reading_rows *rows = context;
+	int			i;
+
+	if (rows->spec != NULL)
+		dp_count_tables_add(rows->spec, (const int32 *) part->words,
+							rows->counts);
+	else
+		for (i = 0; i < list_length(rows->conditions); i++)
+			rows->counts[i] +=
+				part->totals[dp_count_words_total(rows->packing, i)];
+}
+
+/*
+ * rows_end_part
+ *	  After all rows of the units that have any so far: add what they
+ *	  contribute to the counts, of weights in granules.
+ */
+static void
+rows_end_part(dp_reading_rows *rows, int64 *counts)
+{
+	rows->counts = counts;
+	dp_bound_finish(rows->bounder, use_add_part, rows);
+}
+
+/* rows_finish: end the last part, and give counts in whole rows. */
+static void
+rows_finish(dp_reading_rows *rows, int64 *counts)
+{
+	ListCell   *lc;
+
+	rows_end_part(rows, counts);
+	foreach(lc, rows->conditions)
+	{
+		int64	   *count = &counts[foreach_current_index(lc)];
+
+		if (dp_block_is_weight(lfirst(lc)))
+			*count = dp_weight_rows(*count);
+	}
+}
 
 /* Bytes that each parallel worker may hand over. */
 #define WORKERS_MOST ((Size) 8 * 1024 * 1024)
@@ -73,7 +285,7 @@ receive_counts(TupleTableSlot *slot, DestReceiver *self)
 
 	slot_getallattrs(slot);
 	if (work->rows != NULL)
-		dp_reading_rows_add(work->rows, slot);
+		rows_add(work->rows, slot);
 	else if (work->counting != NULL)
 		dp_count_conditions_load(work->counting, slot->tts_values,
 								 slot->tts_isnull, work->counts);
@@ -117,7 +329,7 @@ begin_named(reading_work *work, const reading_data *head,
 	if (block == NULL)
 		return;
 	if (work->rows != NULL)
-		dp_run_set_levels(block, dp_reading_rows_bytes(of, head->unit_type),
+		dp_run_set_levels(block, rows_bytes(of, head->unit_type),
 						  head->joined.widest, &limits);
 	work->named = dp_run_named_create(block, &limits, next_of_first, &pieces);
 	if (limits.sources > 0 && work->rows == NULL)
@@ -147,7 +359,7 @@ begin(const Node *input, const void *data, dp_reader_source source,
 	work->receiver = *None_Receiver;
 	work->receiver.receiveSlot = receive_counts;
 	if (head->rows > 0)
-		work->rows = dp_reading_rows_create(of, head->unit_type, head->rows);
+		work->rows = rows_create(of, head->unit_type, head->rows);
 	else if (of != NULL)
 		work->counting = dp_count_conditions_plan((List *) of);
 	begin_named(work, head, lsecond((List *) input), of, source, context);
@@ -181,7 +393,7 @@ next(void *state)
 {
 	reading_work *work = state;
 
-	dp_reading_rows_end_part(work->rows, work->counts);
+	rows_end_part(work->rows, work->counts);
 	return dp_run_named_next(work->named);
 }
 
@@ -197,7 +409,7 @@ finish(void *state, dp_reader_sink sink, void *context)
 	reading_work *work = state;
 
 	if (work->rows != NULL)
-		dp_reading_rows_finish(work->rows, work->counts);
+		rows_finish(work->rows, work->counts);
 	work->how->finish(work->state, work->counts, sink, context);
 	explicit_bzero(work->counts, sizeof(int64) * work->ncounts);
 }
@@ -223,7 +435,7 @@ dp_reading_init(void)
 
 /* The block's inner query with other targets: aggregates, or rows. */
 static Query *
-inner_query(const dp_reading *reading, const dp_block *block)
+use_inner_query(const dp_reading *reading, const dp_block *block)
 {
 	const struct dp_reading_plan *plan = reading->plan;
 	Query	   *inner = copyObject(block->inner);
@@ -233,7 +445,7 @@ inner_query(const dp_reading *reading, const dp_block *block)
 
 	if (reading->many)
 	{
-		inner->targetList = dp_reading_rows_targets(plan);
+		inner->targetList = rows_targets(plan);
 		inner->hasAggs = false;
 		return inner;
 	}
@@ -322,7 +534,7 @@ next_of_all(void *context, Size *size)
 
 /* The input of the job; subqueries that were run before are left out. */
 static List *
-input_of(const dp_reading *reading, const dp_block *block)
+use_input_of(const dp_reading *reading, const dp_block *block)
 {
 	dp_block   *sent = NULL;
 
@@ -347,8 +559,8 @@ find_way(const dp_reading *reading, const dp_joined_sizes *joined)
 		dp_run_tell_rows_lost(block, joined->matched,
 							  (int64) reading->sensitivity);
 	return dp_run_find_way(block, reading->many ?
-						   dp_reading_rows_bytes(counted(reading->plan, true),
-												 block->unit_type) : 0,
+						   rows_bytes(counted(reading->plan, true),
+									  block->unit_type) : 0,
 						   reading->many ? (int64) reading->sensitivity : 1,
 						   joined);
 }
@@ -375,7 +587,7 @@ fill_data(const dp_reading *reading, const dp_reading_use *use,
 
 /* What workers hand over: rows if units have many, else states, if small. */
 static dp_workers
-find_workers(const dp_reading *reading, Size row)
+use_find_workers(const dp_reading *reading, Size row)
 {
 	if (reading->many)
 		return DP_WORKERS_ROWS;
@@ -421,18 +633,19 @@ dp_reading_run(dp_reading *reading, const dp_reading_use *use)
 	sizes = dp_run_get_joined_sizes(pieces.joined);
 	block = find_way(reading, &sizes);
 	inner = dp_run_make_ready(block, &reading->standing,
-								  inner_query(reading, block),
+								  use_inner_query(reading, block),
 								  part_value(block), &run);
 	job.kind = DP_READER_READING;
 	job.row = memory_of(reading);
-	job.plan = dp_run_plan_inner(&run, inner, find_workers(reading, job.row));
+	job.plan = dp_run_plan_inner(&run, inner,
+								 use_find_workers(reading, job.row));
 	job.relations = run.relations;
 	job.needs = run.needs;
 	job.memory = 2 * job.row + run.memory + /* the first is copied */
 		(reading->many ? DP_BOUND_MEMORY : 0);
 	dp_run_add_workers(&job, reading->many, &run, pieces.joined);
 	dp_run_plan_scans(block, &reading->standing, &run, &job);
-	job.input = (Node *) input_of(reading, block);
+	job.input = (Node *) use_input_of(reading, block);
 	fill_data(reading, use, &sizes, dp_run_joined_pieces(pieces.joined), &job);
 	if (pieces.joined != NULL || use->source != NULL)
 		job.source = next_of_all;

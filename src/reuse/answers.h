@@ -10,7 +10,7 @@
 
 #include "dp_reuse.h"
 
-/* ---- tasks for the worker (answer_worker.c) ---- */
+/* ---- tasks for the worker (answer_store.c) ---- */
 
 typedef enum dp_answer_action
 {
@@ -40,22 +40,14 @@ typedef struct dp_answer_reply
 	int64		refreshed;		/* number of discarded answers */
 } dp_answer_reply;
 
-extern const dp_task_methods dp_reuse_tasks;
-
-/* ---- answer_layout.c ---- */
-extern dp_reuse_key *dp_reuse_join_key(const StringInfoData *common,
-									   const StringInfoData *values, int n,
-									   TupleDesc result, int nkeys);
+/* ---- answer_key.c ---- */
 extern bool dp_reuse_match(const dp_reuse_key *key, const char *text,
 						   Size length, dp_reuse_layout *out, int *places);
 extern TupleDesc dp_reuse_stored_columns(const dp_reuse_layout *stored,
 										 TupleDesc result, int nkeys,
 										 bool errors);
 
-/* ---- find_answer.c ---- */
-extern bool dp_reuse_is_of_here(const dp_answer_row *row);
-
-/* ---- shared memory (answer_shared.c) ---- */
+/* ---- shared memory (answer_store.c) ---- */
 
 typedef struct dp_hit
 {
@@ -64,16 +56,6 @@ typedef struct dp_hit
 	int64		hits;
 	TimestampTz last;
 } dp_hit;
-
-extern void dp_reuse_shared_init(void);
-extern void dp_reuse_copy_secret(uint8 *out);
-extern void dp_reuse_recent_hits(dp_answer_row *row);
-extern int	dp_reuse_copy_hits(dp_hit *hits);
-extern void dp_reuse_take_hits(const dp_hit *hits, int n);
-extern void dp_reuse_mark_refresh(const NameData *dataset, Oid payer,
-								  TimestampTz at);
-extern bool dp_reuse_was_refreshed(const NameData *dataset, Oid payer,
-								   TimestampTz at);
 
 #define DP_REUSE_HITS 1024
 #define DP_REUSE_SECRET 32		/* bytes */

@@ -33,7 +33,7 @@ typedef struct dp_reuse_value
 	char		align;
 } dp_reuse_value;
 
-/* The parts of such a text (answer_layout.c). */
+/* The parts of such a text (answer_key.c). */
 typedef struct dp_reuse_layout
 {
 	Size		common_at;		/* offset of the common part */
@@ -68,7 +68,7 @@ typedef struct dp_reuse_asked
 /* NULL: the release can neither be stored nor answered from storage. */
 extern dp_reuse_key *dp_reuse_make_key(const dp_reuse_asked *asked);
 
-/* ---- finding (find_answer.c) ---- */
+/* ---- finding (answer_store.c) ---- */
 
 typedef struct dp_reuse_answer
 {
@@ -85,10 +85,10 @@ extern bool dp_reuse_find(const dp_reuse_key *key,
 extern bool dp_reuse_lock(const dp_reuse_key *key);
 extern void dp_reuse_unlock(const dp_reuse_key *key);
 
-/* ---- counting (answer_shared.c) ---- */
+/* ---- counting (answer_store.c) ---- */
 extern void dp_reuse_count_hit(int64 id);
 
-/* ---- rows of an answer as bytes (answer_rows.c) ---- */
+/* ---- rows of an answer as bytes (answer_store.c) ---- */
 extern bytea *dp_reuse_pack(Tuplestorestate *store, TupleDesc result,
 							Size most, int64 *rows);
 extern void dp_reuse_put_rows(const bytea *content, TupleDesc result,
@@ -97,11 +97,11 @@ extern void dp_reuse_unpack(const dp_reuse_answer *answer,
 							const dp_reuse_key *key, TupleDesc result,
 							int nkeys, Tuplestorestate *store);
 
-/* ---- what may be stored (may_store.c) ---- */
+/* ---- what may be stored (answer_store.c) ---- */
 extern bool dp_reuse_may_store(void);
 extern TimestampTz dp_reuse_time_of_rows(void);
 
-/* ---- storing (store_answer.c) ---- */
+/* ---- storing (answer_store.c) ---- */
 extern void dp_reuse_store(const dp_reuse_key *key,
 						   const dp_ledger_standing *standing,
 						   const char *dataset, int64 ledger_id,

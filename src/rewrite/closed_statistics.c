@@ -108,7 +108,8 @@ is_telling(const char *column)
 
 /* A column of pg_class, or what an unknown one is. */
 static Expr *
-find_value(ParseState *state, TupleDesc table, Form_pg_attribute wanted)
+closed_statistics_find_value(ParseState *state, TupleDesc table,
+							 Form_pg_attribute wanted)
 {
 	if (!is_telling(NameStr(wanted->attname)))
 		return dp_rewrite_read_column(state, wanted, wanted->attnum);
@@ -149,7 +150,8 @@ replace_entries(Query *level)
 			continue;
 		role = dp_compat_reads_as(level, entry);
 		relation = table_open(RelationRelationId, AccessShareLock);
-		rows = dp_rewrite_select_from(relation, relation, find_value);
+		rows = dp_rewrite_select_from(relation, relation,
+									  closed_statistics_find_value);
 		table_close(relation, NoLock);
 		dp_compat_read_as(rows, RelationRelationId, role);
 		dp_compat_become_subquery(level, entry, rows);

@@ -57,7 +57,7 @@ lift(Node *node, int level)
 }
 
 static bool
-collect_walker(Node *node, void *context)
+grouping_sets_collect_walker(Node *node, void *context)
 {
 	set_split  *s = context;
 
@@ -79,15 +79,16 @@ collect_walker(Node *node, void *context)
 	if (IsA(node, Query))
 	{
 		s->level++;
-		(void) query_tree_walker((Query *) node, collect_walker, context, 0);
+		(void) query_tree_walker((Query *) node, grouping_sets_collect_walker,
+								 context, 0);
 		s->level--;
 		return false;
 	}
-	return expression_tree_walker(node, collect_walker, context);
+	return expression_tree_walker(node, grouping_sets_collect_walker, context);
 }
 
 static void
-collect(Query *query, set_split *s)
+grouping_sets_collect(Query *query, set_split *s)
 {
 	ListCell   *lc;
 
@@ -99,8 +100,8 @@ collect(Query *query, set_split *s)
 						  get_sortgroupclause_expr(clause, query->targetList));
 		s->references = lappend_int(s->references, clause->tleSortGroupRef);
 	}
-	(void) collect_walker((Node *) query->targetList, s);
-	(void) collect_walker(query->havingQual, s);
+	(void) grouping_sets_collect_walker((Node *) query->targetList, s);
+	(void) grouping_sets_collect_walker(query->havingQual, s);
 }
 
 /* ---- one set ---- */
@@ -119,7 +120,7 @@ grouping_value(const GroupingFunc *grouping, const List *set)
 }
 
 static TargetEntry *
-add_target(Query *query, Expr *expression)
+grouping_sets_add_target(Query *query, Expr *expression)
 {
 	int			n = list_length(query->targetList) + 1;
 	TargetEntry *target = makeTargetEntry(expression, n,
@@ -155,7 +156,7 @@ make_set(const Query *query, const set_split *s, const List *set)
 		Expr	   *shown = grouped ? copyObject((Expr *) key) :
 		(Expr *) makeNullConst(exprType(key), exprTypmod(key),
 							   exprCollation(key));
-		TargetEntry *target = add_target(level, shown);
+		TargetEntry *target = grouping_sets_add_target(level, shown);
 
 		if (!grouped)
 			continue;
@@ -166,9 +167,11 @@ make_set(const Query *query, const set_split *s, const List *set)
 										foreach_current_index(lc))));
 	}
 	foreach(lc, s->aggregates)
-		(void) add_target(level, copyObject(lfirst(lc)));
+		(void) grouping_sets_add_target(level, copyObject(lfirst(lc)));
 	foreach(lc, s->groupings)
-		(void) add_target(level, (Expr *) grouping_value(lfirst(lc), set));
+		(void) grouping_sets_add_target(level,
+										(Expr *) grouping_value(lfirst(lc),
+																set));
 	IncrementVarSublevelsUp((Node *) level, SET_DEPTH, 1);
 	return level;
 }
@@ -176,7 +179,7 @@ make_set(const Query *query, const set_split *s, const List *set)
 /* ---- all of them ---- */
 
 static RangeTblEntry *
-make_entry(Query *subquery, const char *name)
+grouping_sets_make_entry(Query *subquery, const char *name)
 {
 	RangeTblEntry *entry = makeNode(RangeTblEntry);
 	List	   *names = NIL;
@@ -218,7 +221,8 @@ make_union(List *levels)
 		SetOperationStmt *both;
 		ListCell   *target;
 
-		all->rtable = lappend(all->rtable, make_entry(lfirst(lc), "set"));
+		all->rtable = lappend(all->rtable,
+							  grouping_sets_make_entry(lfirst(lc), "set"));
 		if (foreach_current_index(lc) == 0)
 			continue;
 		both = makeNode(SetOperationStmt);
@@ -242,10 +246,11 @@ make_union(List *levels)
 	{
 		Node	   *column = (Node *) lfirst_node(TargetEntry, lc)->expr;
 
-		(void) add_target(all, (Expr *)
-						  makeVar(1, foreach_current_index(lc) + 1,
-								  exprType(column), -1, exprCollation(column),
-								  0));
+		(void) grouping_sets_add_target(all, (Expr *)
+										makeVar(1,
+												foreach_current_index(lc) + 1,
+												exprType(column), -1,
+												exprCollation(column), 0));
 	}
 	if (list_length(levels) == 1)
 		all->jointree = makeFromExpr(list_make1(tree), NULL);
@@ -266,7 +271,7 @@ column(const set_split *s, int n, Node *like)
 }
 
 static int
-place_of(List *list, Node *node, int level)
+grouping_sets_place_of(List *list, Node *node, int level)
 {
 	ListCell   *lc;
 
@@ -289,11 +294,13 @@ column_mutator(Node *node, void *context)
 		return NULL;
 	if (IsA(node, Aggref) && (int) ((Aggref *) node)->agglevelsup == s->level)
 		return (Node *) column(s, keys +
-							   place_of(s->aggregates, node, s->level), node);
+							   grouping_sets_place_of(s->aggregates, node,
+													  s->level), node);
 	if (IsA(node, GroupingFunc) &&
 		(int) ((GroupingFunc *) node)->agglevelsup == s->level)
 		return (Node *) column(s, keys + list_length(s->aggregates) +
-							   place_of(s->groupings, node, s->level), node);
+							   grouping_sets_place_of(s->groupings, node,
+													  s->level), node);
 	if (IsA(node, Query))
 	{
 		s->level++;
@@ -305,7 +312,7 @@ column_mutator(Node *node, void *context)
 	if (!IsA(node, Const) && !IsA(node, Param) && !IsA(node, List) &&
 		!IsA(node, TargetEntry))
 	{
-		n = place_of(s->keys, node, s->level);
+		n = grouping_sets_place_of(s->keys, node, s->level);
 		if (n > 0)
 			return (Node *) column(s, n, node);
 	}
@@ -318,7 +325,7 @@ column_mutator(Node *node, void *context)
 
 /* A target that is a key, even a constant, becomes the key's column. */
 static List *
-outer_targets(const Query *query, set_split *s)
+grouping_sets_outer_targets(const Query *query, set_split *s)
 {
 	List	   *targets = (List *)
 	column_mutator((Node *) query->targetList, s);
@@ -369,10 +376,10 @@ dp_rewrite_split_sets(Query *query, List **levels)
 	copy->groupingSets = NIL;
 	dp_bridge_ungroup(copy);
 	memset(&s, 0, sizeof(s));
-	collect(copy, &s);
+	grouping_sets_collect(copy, &s);
 	if (s.aggregates == NIL)
 		return false;
-	targets = outer_targets(copy, &s);
+	targets = grouping_sets_outer_targets(copy, &s);
 	having = column_mutator(copy->havingQual, &s);
 	if (s.failed)
 		return false;
@@ -380,7 +387,9 @@ dp_rewrite_split_sets(Query *query, List **levels)
 		*levels = lappend(*levels, make_set(copy, &s, lfirst(lc)));
 
 	*query = *copy;
-	dp_compat_replace_entries(query, make_entry(make_union(*levels), "sets"));
+	dp_compat_replace_entries(query,
+							  grouping_sets_make_entry(make_union(*levels),
+													   "sets"));
 	query->jointree = makeFromExpr(list_make1(reference_to(1)), having);
 	query->targetList = targets;
 	query->groupClause = NIL;

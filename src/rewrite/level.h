@@ -27,9 +27,6 @@ extern CommonTableExpr *dp_rewrite_find_cte(const dp_level *level,
 											bool *raw);
 extern bool dp_rewrite_has_unit_key(const dp_level *level);
 
-/* ---- replace_aggregate.c ---- */
-extern dp_refusal *dp_rewrite_replace_aggregates(Query *query);
-
 /* ---- grouping_sets.c ---- */
 extern bool dp_rewrite_split_sets(Query *query, List **levels);
 
@@ -41,9 +38,8 @@ extern Expr *dp_rewrite_read_column(ParseState *state,
 									AttrNumber attnum);
 extern Query *dp_rewrite_select_from(Relation table, Relation relation,
 									 dp_value_finder find);
-extern bool dp_rewrite_show_twin(Query *level, int rtindex);
 
-/* ---- answer_probe.c: levels answered without rows ---- */
+/* ---- synthetic_rows.c: levels answered without rows ---- */
 extern bool dp_rewrite_answer_probe(Query *query);
 extern bool dp_rewrite_answer_preview(Query *query, const char *text);
 

@@ -120,7 +120,8 @@ uncast(Node *node)
 
 /* Whether all of them are the unit. */
 static bool
-are_units(const dp_level *level, const List *nodes, unit_search *search)
+raw_rows_are_units(const dp_level *level, const List *nodes,
+				   unit_search *search)
 {
 	ListCell   *lc;
 
@@ -196,7 +197,8 @@ is_unit(const dp_level *level, Node *node, unit_search *search)
 		return false;
 	node = uncast(node);
 	if (node != NULL && IsA(node, CoalesceExpr))
-		return are_units(level, ((CoalesceExpr *) node)->args, search);
+		return raw_rows_are_units(level, ((CoalesceExpr *) node)->args,
+								  search);
 	if (node == NULL || !IsA(node, Var) || ((Var *) node)->varlevelsup > 0)
 		return false;
 	var = (Var *) node;

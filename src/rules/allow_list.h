@@ -91,22 +91,13 @@ extern dp_refusal *dp_rules_check_function(Oid function, Oid operator,
 extern Oid	dp_rules_total_oid(const dp_expression_rule *rule);
 extern const dp_expression_rule *dp_rules_find_by_total(Oid function);
 
-/* ---- expression_long.c ---- */
+/* ---- expression_memory.c ---- */
 
 /* Most memory that expressions may take for one row. */
 #define DP_EXPRESSION_MEMORY ((Size) 64 * 1024 * 1024)
 #define DP_EXPRESSION_NUMERIC ((Size) 80 * 1024)	/* the longest numeric */
 #define DP_EXPRESSION_SHORT ((Size) 64)
-#define DP_EXPRESSION_HASHED 9	/* MIN_ARRAY_SIZE_FOR_HASHED_SAOP */
-
-extern Oid	dp_rules_short_value(void);
-extern Size dp_rules_type_bytes(Oid type, int32 typmod);
-extern Node *dp_rules_column(const Query *level, const Var *var,
-							 const Query **below);
-extern bool dp_rules_compares_bytes(Oid function);
-extern Size dp_rules_count_elements(Node *list);
-/* Put dp_pg.short_value or sortable_value around values that may be long. */
-extern Query *dp_rules_shorten(Query *query);
+#define DP_EXPRESSION_HASHED 9
 
 /* ---- unit_aggregate.c ---- */
 extern dp_refusal *dp_rules_check_aggregate(const Aggref *aggregate);
@@ -117,17 +108,9 @@ extern Node *dp_rules_settle_window_aggregate(WindowFunc *function);
 extern void dp_rules_settle_groups(Query *level);
 
 /* ---- unit_window.c ---- */
-extern List *dp_rules_window_functions(const Query *level);
-extern List *dp_rules_window_columns(const Query *level);
-extern bool dp_rules_looks_at_rows(const WindowFunc *function,
-								   const WindowClause *window);
-extern bool dp_rules_can_sort(Oid type, bool *twins);
-extern bool dp_rules_is_text(Oid type);
-
-/* ---- unit_window_order.c ---- */
 extern void dp_rules_settle_windows(Query *level);
 
-/* ---- expression_collate.c ---- */
+/* ---- expression_public.c ---- */
 extern Oid	dp_rules_sortable_value(void);
 extern bool dp_rules_is_linguistic(Oid collation);
 extern bool dp_rules_collates(Oid function, Oid collation);

@@ -45,7 +45,7 @@ extern dp_refusal *dp_rules_check_windows(const Query *level);
 extern bool dp_rules_looks_at_peers(const Query *level,
 									const WindowClause *window);
 
-/* ---- expression_written.c ---- */
+/* ---- expression_public.c ---- */
 extern bool dp_rules_written_number(const Node *node, bool *isnull,
 									int64 *value);
 

@@ -106,7 +106,7 @@ token_location(Node *node)
 }
 
 static bool
-is_volatile(Oid function, bool *set)
+check_is_volatile(Oid function, bool *set)
 {
 	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
 	Form_pg_proc form;
@@ -143,7 +143,7 @@ refuse_function(Oid function, Oid operator, int location,
 		detail = DETAIL_USER;
 		hint = HINT_OUTSIDE;
 	}
-	else if (is_volatile(function, &set))
+	else if (check_is_volatile(function, &set))
 		detail = "It is volatile: it can have side effects, or return another "
 				 "value for each row.";
 	else if (set)

@@ -6,8 +6,8 @@
  * Allowed at each level: a SELECT over relations, named rows, joins and
  * subqueries, or UNION ALL of subqueries, with WHERE, targets and ORDER BY.
  * At the top level also aggregates and a plain GROUP BY; below it, groups of
- * units, whose keys the block has verified (block/unit_groups.c), and windows,
- * whose partitions it has verified (block/unit_windows.c).  All expressions,
+ * units, whose keys the block has verified (block/unit_levels.c), and windows,
+ * whose partitions it has verified (block/unit_levels.c).  All expressions,
  * and the functions that sorting and grouping call, are checked by the
  * expression rules.  Everything else is refused, by name if it has one.
  *
@@ -21,15 +21,15 @@
 #include "catalog/pg_class.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
-#include "optimizer/tlist.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/prep.h"
+#include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 
 #include "allow_list.h"
 
-static dp_refusal *check_level(Query *query, bool top);
+static dp_refusal *query_check_level(Query *query, bool top);
 
 static dp_refusal *
 refuse_part(const char *part)
@@ -224,7 +224,7 @@ check_entry(RangeTblEntry *entry)
 	if (entry->tablesample != NULL)
 		return refuse_part("TABLESAMPLE");
 	if (entry->rtekind == RTE_SUBQUERY)
-		return check_level(entry->subquery, false);
+		return query_check_level(entry->subquery, false);
 	if (entry->rtekind == RTE_JOIN || entry->rtekind == RTE_NAMEDTUPLESTORE)
 		return NULL;
 	if (entry->rtekind != RTE_RELATION)
@@ -293,7 +293,7 @@ is_scanned(Query *query, int index)
 }
 
 static dp_refusal *
-check_level(Query *query, bool top)
+query_check_level(Query *query, bool top)
 {
 	const char *part = forbidden_part(query, top);
 	dp_refusal *refusal = check_policies(query);
@@ -330,21 +330,21 @@ check_level(Query *query, bool top)
 dp_refusal *
 dp_rules_check_query(Query *query)
 {
-	return check_level(query, true);
+	return query_check_level(query, true);
 }
 
 static bool
-policies_walker(Node *node, void *context)
+query_policies_walker(Node *node, void *context)
 {
 	dp_refusal **refusal = context;
 
 	if (node == NULL)
 		return false;
 	if (!IsA(node, Query))
-		return expression_tree_walker(node, policies_walker, context);
+		return expression_tree_walker(node, query_policies_walker, context);
 	*refusal = check_policies((Query *) node);
 	return *refusal != NULL ||
-		query_tree_walker((Query *) node, policies_walker, context, 0);
+		query_tree_walker((Query *) node, query_policies_walker, context, 0);
 }
 
 /* See dp_rules.h. */
@@ -354,6 +354,6 @@ dp_rules_check_policies(Query *query)
 	dp_refusal *refusal = NULL;
 
 	dp_rules_settle_policies(query);
-	(void) policies_walker((Node *) query, &refusal);
+	(void) query_policies_walker((Node *) query, &refusal);
 	return refusal;
 }

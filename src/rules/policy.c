@@ -157,7 +157,7 @@ is_settled_here(Node *node)
 		!unknown_walker(node, &tested);
 }
 
-static Node *settle_mutator(Node *node, void *context);
+static Node *policy_settle_mutator(Node *node, void *context);
 
 static bool
 is_boolean(Node *node, bool value)
@@ -177,7 +177,7 @@ settle_arguments(BoolExpr *expression, void *context)
 	settled->args = NIL;
 	foreach(lc, expression->args)
 	{
-		Node	   *argument = settle_mutator(lfirst(lc), context);
+		Node	   *argument = policy_settle_mutator(lfirst(lc), context);
 
 		if (is_boolean(argument, expression->boolop == OR_EXPR))
 			return argument;
@@ -199,18 +199,20 @@ settle_case(CaseExpr *expression, void *context)
 	{
 		CaseWhen   *when = copyObject(lfirst_node(CaseWhen, lc));
 
-		when->expr = (Expr *) settle_mutator((Node *) when->expr, context);
+		when->expr = (Expr *) policy_settle_mutator((Node *) when->expr,
+													context);
 		if (IsA(when->expr, Const) && !is_boolean((Node *) when->expr, true))
 			continue;
-		when->result = (Expr *) settle_mutator((Node *) when->result,
-											   context);
+		when->result = (Expr *) policy_settle_mutator((Node *) when->result,
+													  context);
 		settled->args = lappend(settled->args, when);
 		if (IsA(when->expr, Const))
 			break;
 	}
 	if (lc == NULL)
 		settled->defresult =
-			(Expr *) settle_mutator((Node *) expression->defresult, context);
+			(Expr *) policy_settle_mutator((Node *) expression->defresult,
+										   context);
 	else
 		settled->defresult = copyObject(llast_node(CaseWhen,
 												   settled->args)->result);
@@ -220,7 +222,7 @@ settle_case(CaseExpr *expression, void *context)
 
 /* The largest parts that are free of columns become constants. */
 static Node *
-settle_mutator(Node *node, void *context)
+policy_settle_mutator(Node *node, void *context)
 {
 	Node	   *value;
 
@@ -237,7 +239,7 @@ settle_mutator(Node *node, void *context)
 		return settle_arguments((BoolExpr *) node, context);
 	if (IsA(node, CaseExpr) && ((CaseExpr *) node)->arg == NULL)
 		return settle_case((CaseExpr *) node, context);
-	return expression_tree_mutator(node, settle_mutator, context);
+	return expression_tree_mutator(node, policy_settle_mutator, context);
 }
 
 static void
@@ -248,7 +250,7 @@ tell_relation(void *context)
 }
 
 static List *
-settle(List *conditions, RangeTblEntry *entry)
+policy_settle(List *conditions, RangeTblEntry *entry)
 {
 	PlannerInfo *root = makeNode(PlannerInfo);
 	ErrorContextCallback callback;
@@ -258,35 +260,36 @@ settle(List *conditions, RangeTblEntry *entry)
 	callback.arg = entry;
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;
-	conditions = (List *) settle_mutator((Node *) conditions, root);
+	conditions = (List *) policy_settle_mutator((Node *) conditions, root);
 	error_context_stack = callback.previous;
 	return conditions;
 }
 
 static bool
-policies_walker(Node *node, void *context)
+policy_policies_walker(Node *node, void *context)
 {
 	ListCell   *lc;
 
 	if (node == NULL)
 		return false;
 	if (!IsA(node, Query))
-		return expression_tree_walker(node, policies_walker, context);
+		return expression_tree_walker(node, policy_policies_walker, context);
 	foreach(lc, ((Query *) node)->rtable)
 	{
 		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
 
 		if (entry->securityQuals != NIL)
-			entry->securityQuals = settle(entry->securityQuals, entry);
+			entry->securityQuals = policy_settle(entry->securityQuals, entry);
 	}
-	return query_tree_walker((Query *) node, policies_walker, context, 0);
+	return query_tree_walker((Query *) node, policy_policies_walker, context,
+							 0);
 }
 
 /* dp_rules_settle_policies: see dp_rules.h. */
 void
 dp_rules_settle_policies(Query *query)
 {
-	(void) policies_walker((Node *) query, NULL);
+	(void) policy_policies_walker((Node *) query, NULL);
 }
 
 /* ---- refusals ---- */
@@ -319,7 +322,7 @@ settle_alone(const RowSecurityPolicy *policy, RangeTblEntry *entry)
 
 	PG_TRY();
 	{
-		condition = settle(list_make1(copyObject(policy->qual)), entry);
+		condition = policy_settle(list_make1(copyObject(policy->qual)), entry);
 	}
 	PG_CATCH();
 	{

@@ -20,7 +20,7 @@
  */
 #define DP_TOTAL_TEXT_LIMIT (1024 * 1024)
 
-/* Longest text for linguistic comparison (expression_collate.c). */
+/* Longest text for linguistic comparison (expression_public.c). */
 #define DP_TOTAL_COLLATED_LIMIT (16 * 1024)
 
 /* character(n) is padded to n, whatever the value; n is at most this. */

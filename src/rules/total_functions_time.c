@@ -351,7 +351,8 @@ DP_TOTAL_FUNCTION(timestamp_mi)
  * is infinite; two may be opposite.
  */
 static Datum
-combine(FunctionCallInfo fcinfo, Interval *left, Interval *right, bool minus)
+total_functions_time_combine(FunctionCallInfo fcinfo, Interval *left,
+							 Interval *right, bool minus)
 {
 	Interval   *result = palloc(sizeof(Interval));
 
@@ -376,19 +377,20 @@ combine(FunctionCallInfo fcinfo, Interval *left, Interval *right, bool minus)
 
 DP_TOTAL_FUNCTION(interval_pl)
 {
-	return combine(fcinfo, PG_GETARG_INTERVAL_P(0), PG_GETARG_INTERVAL_P(1),
-				   false);
+	return total_functions_time_combine(fcinfo, PG_GETARG_INTERVAL_P(0),
+										PG_GETARG_INTERVAL_P(1), false);
 }
 
 DP_TOTAL_FUNCTION(interval_mi)
 {
-	return combine(fcinfo, PG_GETARG_INTERVAL_P(0), PG_GETARG_INTERVAL_P(1),
-				   true);
+	return total_functions_time_combine(fcinfo, PG_GETARG_INTERVAL_P(0),
+										PG_GETARG_INTERVAL_P(1), true);
 }
 
 DP_TOTAL_FUNCTION(interval_um)
 {
 	Interval	zero = {0};
 
-	return combine(fcinfo, &zero, PG_GETARG_INTERVAL_P(0), true);
+	return total_functions_time_combine(fcinfo, &zero, PG_GETARG_INTERVAL_P(0),
+										true);
 }

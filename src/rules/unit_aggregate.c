@@ -15,7 +15,7 @@
  *	- for min and max, equal numbers, such as 1.0 and 1.00, or 0 and -0, get
  *	  the same spelling;
  *	- texts and keys without a known length are NULL if they are too long, as
- *	  elsewhere (expression_long.c).
+ *	  elsewhere (expression_memory.c).
  */
 #include "postgres.h"
 
@@ -177,7 +177,7 @@ dp_rules_aggregate_keeps(const Aggref *aggregate, bool *value)
 }
 
 static bool
-is_named(const Aggref *aggregate, const char *name)
+unit_aggregate_is_named(const Aggref *aggregate, const char *name)
 {
 	return find(aggregate->aggfnoid) != NULL &&
 		strcmp(get_func_name(aggregate->aggfnoid), name) == 0;
@@ -189,14 +189,16 @@ is_named(const Aggref *aggregate, const char *name)
 bool
 dp_rules_is_extreme(const Aggref *aggregate)
 {
-	return is_named(aggregate, "min") || is_named(aggregate, "max");
+	return unit_aggregate_is_named(aggregate,
+								   "min") || unit_aggregate_is_named(aggregate,
+																	 "max");
 }
 
 /*
  * dp_rules_is_between
  *	  Whether its result lies between values of its argument.  Also for window
  *	  functions, which are represented as aggregates when bounds are inferred
- *	  (block/unit_windows.c).
+ *	  (block/unit_levels.c).
  */
 bool
 dp_rules_is_between(const Aggref *aggregate)
@@ -213,7 +215,7 @@ dp_rules_is_between(const Aggref *aggregate)
 			return true;
 		default:
 			return dp_rules_is_extreme(aggregate) ||
-				is_named(aggregate, "avg");
+				unit_aggregate_is_named(aggregate, "avg");
 	}
 }
 

@@ -1,33 +1,44 @@
 /*
  * unit_window.c
- *	  PostgreSQL's window functions, below a private aggregate.
+ *	  PostgreSQL's window functions over rows of a unit: which ones, and in
+ *	  what order they see rows.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/tlist.h"
+#include "parser/parse_clause.h"
+#include "parser/parse_oper.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "allow_list.h"
+
+/* ----------------
+ *		PostgreSQL's window functions, below a private aggregate.
  *
- * If each partition has rows of only one unit (block/unit_windows.c), results
+ * If each partition has rows of only one unit (block/unit_levels.c), results
  * of windows must depend only on these rows, not on the order in which equal
  * rows are sorted, which other units' rows influence, and must not raise
  * errors.  There are two kinds of functions:
  *
  *	- some depend on peers, the rows that ORDER BY does not distinguish, such
- *	  as rank(), and aggregates whose frames consist of peers.  Their results
- *	  do not depend on the order of peers;
+ *		as rank(), and aggregates whose frames consist of peers.  Their results
+ *		do not depend on the order of peers;
  *	- others depend on single rows, such as row_number(), lag(), and frames of
- *	  rows.  Their order is made unique (unit_window_order.c).
+ *		rows.  Their order is made unique (unit_window.c).
  *
  * Distances of rows and offsets of frames must be valid constants.
+ * ----------------
  */
-#include "postgres.h"
-
-#include "access/transam.h"
-#include "catalog/pg_type.h"
-#include "nodes/nodeFuncs.h"
-#include "optimizer/optimizer.h"
-#include "optimizer/tlist.h"
-#include "utils/builtins.h"
-#include "utils/datum.h"
-#include "utils/fmgroids.h"
-#include "utils/lsyscache.h"
-
-#include "allow_list.h"
 
 /* Each keeps memory while a partition is read: see dp_rules_window_memory. */
 #define MOST_FUNCTIONS 16
@@ -97,9 +108,9 @@ functions_walker(Node *node, void *context)
 	return expression_tree_walker(node, functions_walker, context);
 }
 
-/* dp_rules_window_functions: those of a level (WindowFunc *). */
-List *
-dp_rules_window_functions(const Query *level)
+/* window_functions: those of a level (WindowFunc *). */
+static List *
+window_functions(const Query *level)
 {
 	List	   *functions = NIL;
 
@@ -149,11 +160,11 @@ frame_of_rows(const WindowFunc *function, const WindowClause *window)
 }
 
 /*
- * dp_rules_looks_at_rows
+ * looks_at_rows
  *	  Whether an allowed function depends on single rows, not only on peers.
  */
-bool
-dp_rules_looks_at_rows(const WindowFunc *function, const WindowClause *window)
+static bool
+looks_at_rows(const WindowFunc *function, const WindowClause *window)
 {
 	switch (find_rule(function->winfnoid)->kind)
 	{
@@ -174,13 +185,13 @@ dp_rules_looks_at_peers(const Query *level, const WindowClause *window)
 {
 	ListCell   *lc;
 
-	foreach(lc, dp_rules_window_functions(level))
+	foreach(lc, window_functions(level))
 	{
 		const WindowFunc *function = lfirst(lc);
 
 		if (function->winref == window->winref &&
 			(find_rule(function->winfnoid) == NULL ||
-			 !dp_rules_looks_at_rows(function, window)))
+			 !looks_at_rows(function, window)))
 			return true;
 	}
 	return false;
@@ -201,7 +212,7 @@ refuse(const WindowFunc *function, const char *detail, const char *hint,
  * checked.
  */
 static bool
-is_number(Node *node, int64 least)
+window_is_number(Node *node, int64 least)
 {
 	const Const *number = (const Const *)
 	eval_const_expressions(NULL, copyObject(node));
@@ -316,7 +327,8 @@ check_function(const WindowFunc *function)
 					  psprintf("window function %s cannot be used on private "
 							   "rows", get_func_name(function->winfnoid)));
 	if (rule->offset > 0 &&
-		!is_number(list_nth(function->args, rule->offset - 1), rule->least))
+		!window_is_number(list_nth(function->args, rule->offset - 1),
+						  rule->least))
 		return refuse(function, "Other numbers could raise an error.",
 					  rule->least > 0 ? "Write a number from 1 to 2^30." :
 					  "Write a number from -2^30 to 2^30.",
@@ -335,13 +347,13 @@ check_function(const WindowFunc *function)
 }
 
 /*
- * dp_rules_can_sort
+ * can_sort
  *	  Whether all values of the type can be sorted by PostgreSQL's own code and
  *	  in bounded memory. *twins: whether equal values can be spelled
  *	  differently.
  */
-bool
-dp_rules_can_sort(Oid type, bool *twins)
+static bool
+can_sort(Oid type, bool *twins)
 {
 	*twins = false;
 	switch (getBaseType(type))
@@ -369,16 +381,16 @@ dp_rules_can_sort(Oid type, bool *twins)
 	}
 }
 
-/* dp_rules_is_text: text or varchar, or a domain over one. */
-bool
-dp_rules_is_text(Oid type)
+/* is_text: text or varchar, or a domain over one. */
+static bool
+is_text(Oid type)
 {
 	type = getBaseType(type);
 	return type == TEXTOID || type == VARCHAROID;
 }
 
 static dp_refusal *
-refuse_type(Node *value)
+window_refuse_type(Node *value)
 {
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
 							exprLocation(value),
@@ -404,9 +416,9 @@ check_keys(const List *clauses, const Query *level, bool order)
 												   level->targetList);
 		bool		twins;
 
-		if (!dp_rules_can_sort(exprType(key), &twins) || is_computed(key))
-			return refuse_type(key);
-		if (order && dp_rules_is_text(exprType(key)) &&
+		if (!can_sort(exprType(key), &twins) || is_computed(key))
+			return window_refuse_type(key);
+		if (order && is_text(exprType(key)) &&
 			dp_rules_is_linguistic(exprCollation(key)))
 			return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
 									exprLocation(key),
@@ -421,10 +433,10 @@ check_keys(const List *clauses, const Query *level, bool order)
 }
 
 /*
- * dp_rules_window_columns: distinct columns that a level with windows reads.
+ * window_columns: distinct columns that a level with windows reads.
  */
-List *
-dp_rules_window_columns(const Query *level)
+static List *
+window_columns(const Query *level)
 {
 	List	   *columns = NIL;
 	ListCell   *lc;
@@ -436,16 +448,16 @@ dp_rules_window_columns(const Query *level)
 }
 
 static dp_refusal *
-check_columns(const Query *level)
+window_check_columns(const Query *level)
 {
 	ListCell   *lc;
 
-	foreach(lc, dp_rules_window_columns(level))
+	foreach(lc, window_columns(level))
 	{
 		bool		twins;
 
-		if (!dp_rules_can_sort(exprType(lfirst(lc)), &twins))
-			return refuse_type(lfirst(lc));
+		if (!can_sort(exprType(lfirst(lc)), &twins))
+			return window_refuse_type(lfirst(lc));
 	}
 	return NULL;
 }
@@ -468,8 +480,8 @@ refuse_number(List *functions)
 dp_refusal *
 dp_rules_check_windows(const Query *level)
 {
-	List	   *functions = dp_rules_window_functions(level);
-	dp_refusal *refusal = check_columns(level);
+	List	   *functions = window_functions(level);
+	dp_refusal *refusal = window_check_columns(level);
 	ListCell   *lc;
 
 	if (refusal == NULL && Max(list_length(functions),
@@ -502,7 +514,7 @@ dp_rules_check_windows(const Query *level)
 Size
 dp_rules_window_memory(const Query *query)
 {
-	int			functions = list_length(dp_rules_window_functions(query));
+	int			functions = list_length(window_functions(query));
 	Size		bytes = FUNCTION_BYTES * functions;
 	ListCell   *lc;
 
@@ -514,4 +526,279 @@ dp_rules_window_memory(const Query *query)
 			bytes += dp_rules_window_memory(entry->subquery);
 	}
 	return bytes;
+}
+
+/* ----------------
+ *		Give windows over private rows a unique order.
+ *
+ * If functions depend on single rows (unit_window.c), all columns that the
+ * level reads are appended to their ORDER BY, so that only rows that are
+ * identical byte by byte are peers.  If any order will do, hashes of these
+ * columns come first.  A window with functions of both kinds becomes two.
+ *
+ * Texts are compared by bytes there.  In the whole level they are NULL if they
+ * are too long for dp_pg.sortable_value.
+ * ----------------
+ */
+
+/* ---- values ---- */
+
+static Node *
+call(Oid function, Oid type, Node *argument)
+{
+	return (Node *) makeFuncExpr(function, type, list_make1(argument),
+								 exprCollation(argument),
+								 exprCollation(argument),
+								 COERCE_EXPLICIT_CALL);
+}
+
+/* Make texts NULL that are too long, and settle aggregates. */
+static Node *
+window_short_mutator(Node *node, void *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var) && get_typlen(exprType(node)) == -1 &&
+		getBaseType(exprType(node)) != NUMERICOID)
+		return call(dp_rules_sortable_value(), exprType(node),
+					copyObject(node));
+	if (IsA(node, WindowFunc))
+	{
+		WindowFunc *copy = (WindowFunc *)
+		expression_tree_mutator(node, window_short_mutator, context);
+
+		return dp_rules_settle_window_aggregate(copy);
+	}
+	return expression_tree_mutator(node, window_short_mutator, context);
+}
+
+/* A text relabelled to be compared by bytes; other values unchanged. */
+static Node *
+by_bytes(Node *value)
+{
+	return !is_text(exprType(value)) ? value :
+		(Node *) makeRelabelType((Expr *) value, TEXTOID, -1, C_COLLATION_OID,
+								 COERCE_IMPLICIT_CAST);
+}
+
+/* ---- sort keys ---- */
+
+/* A resjunk target of a level for an expression, perhaps a new one. */
+static TargetEntry *
+hidden_target(Query *level, Node *value)
+{
+	TargetEntry *target;
+	ListCell   *lc;
+
+	foreach(lc, level->targetList)
+	{
+		target = lfirst(lc);
+		if (target->resjunk && equal(target->expr, value))
+			return target;
+	}
+	target = makeTargetEntry((Expr *) value,
+							 list_length(level->targetList) + 1,
+							 pstrdup("window"), true);
+	level->targetList = lappend(level->targetList, target);
+	return target;
+}
+
+/* A clause that sorts by an expression, with a target for it. */
+static SortGroupClause *
+sort_by(Query *level, Node *value)
+{
+	SortGroupClause *clause = makeNode(SortGroupClause);
+	TargetEntry *target = hidden_target(level, value);
+
+	get_sort_group_operators(exprType(value), true, true, false,
+							 &clause->sortop, &clause->eqop, NULL,
+							 &clause->hashable);
+	clause->tleSortGroupRef = assignSortGroupRef(target, level->targetList);
+	return clause;
+}
+
+/* Partitions by bytes are the same, since collations are deterministic. */
+static List *
+partition_by(Query *level, const List *clauses)
+{
+	List	   *settled = NIL;
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		Node	   *key = get_sortgroupclause_expr(lfirst(lc),
+												   level->targetList);
+
+		settled = lappend(settled, is_text(exprType(key)) ?
+						  sort_by(level, by_bytes(copyObject(key))) :
+						  lfirst(lc));
+	}
+	return settled;
+}
+
+/* Clauses that sort by columns, and distinguish rows to the last byte. */
+static List *
+sort_by_columns(Query *level, const List *columns)
+{
+	List	   *clauses = NIL;
+	ListCell   *lc;
+
+	foreach(lc, columns)
+	{
+		Node	   *column = lfirst(lc);
+		bool		twins;
+
+		(void) can_sort(exprType(column), &twins);
+		clauses = lappend(clauses,
+						  sort_by(level,
+								  by_bytes(window_short_mutator(column,
+																NULL))));
+		if (!twins)
+			continue;
+		switch (getBaseType(exprType(column)))
+		{
+			case NUMERICOID:
+				column = call(F_SCALE, INT4OID, copyObject(column));
+				break;
+			case FLOAT4OID:
+				column = call(F_FLOAT4SEND, BYTEAOID, copyObject(column));
+				break;
+			default:
+				column = call(F_FLOAT8SEND, BYTEAOID, copyObject(column));
+		}
+		clauses = lappend(clauses, sort_by(level, column));
+	}
+	return clauses;
+}
+
+static Node *
+draw_seed(void)
+{
+	int64		seed;
+
+	dp_bridge_check_status(dp_mech_random_bytes(dp_bridge_source(), &seed,
+												sizeof(seed)), "draw a seed");
+	return (Node *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
+							  Int64GetDatum(seed), false, FLOAT8PASSBYVAL);
+}
+
+/* The hash of a value with its own seed; also a number for NULL. */
+static Node *
+hash_of(Node *value)
+{
+	TypeCacheEntry *type = lookup_type_cache(exprType(value),
+											 TYPECACHE_HASH_EXTENDED_PROC);
+	CoalesceExpr *hash = makeNode(CoalesceExpr);
+	FuncExpr   *own = makeFuncExpr(type->hash_extended_proc, INT8OID,
+								   list_make2(value, draw_seed()), InvalidOid,
+								   exprCollation(value),
+								   COERCE_EXPLICIT_CALL);
+
+	hash->coalescetype = INT8OID;
+	hash->args = list_make2(own, draw_seed());
+	hash->location = -1;
+	return (Node *) hash;
+}
+
+/*
+ * A row's key in a random order, the same for equal rows.  A plan runs once,
+ * so seeds are drawn for each answer.
+ */
+static Node *
+chance_of(const List *columns)
+{
+	Node	   *chance = draw_seed();
+	ListCell   *lc;
+
+	foreach(lc, columns)
+		chance = (Node *)
+			makeFuncExpr(F_INT8XOR, INT8OID,
+						 list_make2(chance,
+									hash_of(by_bytes(
+											window_short_mutator(lfirst(lc),
+																 NULL)))),
+						 InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+	return chance;
+}
+
+/* ---- windows ---- */
+
+/* The functions of a window that depend on single rows, or on peers. */
+static List *
+functions_of(const WindowClause *window, const List *functions, bool rows)
+{
+	List	   *own = NIL;
+	ListCell   *lc;
+
+	foreach(lc, functions)
+	{
+		WindowFunc *function = lfirst(lc);
+
+		if (function->winref == window->winref &&
+			looks_at_rows(function, window) == rows)
+			own = lappend(own, function);
+	}
+	return own;
+}
+
+static bool
+in_any_order(const WindowClause *window)
+{
+	return window->name != NULL &&
+		strcmp(window->name, DP_RULES_ANY_ORDER) == 0;
+}
+
+/* Add a window for some functions, ordered also by `apart`. */
+static void
+add_window(Query *level, const WindowClause *window, List *apart)
+{
+	WindowClause *added = copyObject(unconstify(WindowClause *, window));
+
+	added->winref = list_length(level->windowClause) + 1;
+	added->partitionClause = partition_by(level, added->partitionClause);
+	added->orderClause = list_concat(added->orderClause,
+									 copyObject(apart));
+	level->windowClause = lappend(level->windowClause, added);
+}
+
+/*
+ * dp_rules_settle_windows
+ *	  Make the windows of a level depend only on the unit's rows: their
+ *	  functions, and their order, which becomes unique.
+ */
+void
+dp_rules_settle_windows(Query *level)
+{
+	List	   *columns = window_columns(level);
+	List	   *windows = level->windowClause;
+	List	   *of_windows = NIL;	/* of List * of WindowFunc *: by number */
+	List	   *apart;
+	List	   *functions;
+	ListCell   *lc;
+	ListCell   *lc2;
+	int			rows;
+
+	level->targetList =
+		(List *) window_short_mutator((Node *) level->targetList,
+													  NULL);
+	functions = window_functions(level);
+	apart = sort_by_columns(level, columns);
+	level->windowClause = NIL;
+	foreach(lc, windows)
+		for (rows = 0; rows < 2; rows++)
+		{
+			List	   *own = functions_of(lfirst(lc), functions, rows);
+
+			if (own == NIL)
+				continue;
+			add_window(level, lfirst(lc), !rows ? NIL :
+					   !in_any_order(lfirst(lc)) ? apart :
+					   lcons(sort_by(level, chance_of(columns)),
+							 list_copy(apart)));
+			of_windows = lappend(of_windows, own);
+		}
+	foreach(lc, of_windows)
+		foreach(lc2, (List *) lfirst(lc))
+			lfirst_node(WindowFunc, lc2)->winref =
+				foreach_current_index(lc) + 1;
 }

@@ -85,13 +85,7 @@ extern void dp_run_check_preconditions(void);
 extern PlannedStmt *dp_run_plan_inner(dp_inner *run, Query *inner,
 									  dp_workers workers);
 
-/* ---- run.c ---- */
-extern Query *dp_run_make_ready(const dp_block *block,
-									const dp_ledger_standing *standing,
-									Query *inner, Const *part,
-									dp_inner *run);
-
-/* ---- take_rights.c ---- */
+/* ---- rights.c ---- */
 extern void dp_run_ask_others(Query *query);
 extern List *dp_run_take_rights(const dp_block *block, Oid relid,
 									const dp_ledger_standing *standing,
@@ -123,7 +117,7 @@ typedef struct dp_joined_rows dp_joined_rows;
 typedef struct dp_joined_sizes
 {
 	int64		fanout;			/* most rows joined with a private one:
-								 * fanout.c */
+								 * joined_rows.c */
 	int64		matched;		/* the same, without the choice of none */
 	Size		widest;			/* bytes of a row */
 } dp_joined_sizes;
@@ -138,16 +132,20 @@ extern void dp_run_add_joined_facts(const dp_joined_rows *rows,
 									dp_public_facts *facts);
 extern int	dp_run_joined_pieces(const dp_joined_rows *rows);
 extern const void *dp_run_next_joined(void *context, Size *size);
-
-/* fanout.c */
 extern void dp_run_tell_rows_lost(const dp_block *block, int64 matched,
 								  int64 kept);
+extern void dp_run_set_levels(const dp_block *block, Size row, Size public,
+							  dp_gather_limits *limits);
 
 /* run.c */
+extern Query *dp_run_make_ready(const dp_block *block,
+									const dp_ledger_standing *standing,
+									Query *inner, Const *part,
+									dp_inner *run);
 extern dp_block *dp_run_find_way(dp_block *block, Size row, int64 counted,
 								 const dp_joined_sizes *joined);
 
-/* plan_scans.c */
+/* inner_plan.c */
 extern void dp_run_add_workers(dp_reader_job *job, bool many,
 							   const dp_inner *run,
 							   const dp_joined_rows *joined);
@@ -156,10 +154,6 @@ extern void dp_run_plan_scans(const dp_block *block,
 							  const dp_inner *inner, dp_reader_job *job);
 extern void dp_run_check_scans(const dp_block *block,
 							   const dp_ledger_standing *standing);
-
-/* unit_sizes.c */
-extern void dp_run_set_levels(const dp_block *block, Size row, Size public,
-							  dp_gather_limits *limits);
 
 /* named_stores.c */
 typedef struct dp_named_stores dp_named_stores;

@@ -1,21 +1,491 @@
 /*
  * explain.c
- *	  EXPLAIN: what a release would return and cost, before anything is spent.
+ *	  EXPLAIN and dp_last_release: what a release would give and cost, and what
+ *	  the last one did.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "commands/explain.h"
+#include "executor/executor.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "optimizer/optimizer.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/numeric.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+#include "utils/tuplestore.h"
+
+#include "run.h"
+
+/* ----------------
+ *		One released value described for people.
  *
  * Everything shown is public: it follows from the query's text, the catalog
  * and the asking role's own budget, never from rows.  Floating point is used
  * for display only.
+ * ----------------
  */
-#include "postgres.h"
 
-#include "commands/explain.h"
-#include "executor/executor.h"
-#include "optimizer/optimizer.h"
-#include "utils/lsyscache.h"
-#include "utils/snapmgr.h"
-#include "utils/timestamp.h"
+#define ERROR_BETA 0.05
 
-#include "run.h"
+/*
+ * A bound in the column's type: from the grid, or as given if there is none.
+ */
+static char *
+value_bound_text(const dp_measure *measure, const dp_grid *grid,
+				 int64 granules, Numeric given)
+{
+	Numeric		value = measure->on_grid ?
+	dp_count_grid_value(grid, granules) : given;
+	Oid			type = measure->argument_type;
+	int64		moment;
+	Oid			output;
+	bool		varlena;
+
+	if (!dp_places_is_time(type))
+		return numeric_normalize(value);
+	moment = DatumGetInt64(DirectFunctionCall1(numeric_int8,
+											   NumericGetDatum(value)));
+	getTypeOutputInfo(type, &output, &varlena);
+	return OidOutputFunctionCall(output, type == DATEOID ?
+								 DateADTGetDatum((DateADT) moment) :
+								 TimestampGetDatum(moment));
+}
+
+/* The value in force of the parameter with this letter. */
+static char *
+parameter_text(const dp_measure *measure, char letter)
+{
+	switch (letter)
+	{
+		case 'l':
+			return value_bound_text(measure, &measure->grid, measure->grid.low,
+									measure->lower);
+		case 'u':
+			return value_bound_text(measure, &measure->grid,
+									measure->grid.high, measure->upper);
+		case 'L':
+			return value_bound_text(measure, &measure->second.grid,
+									measure->second.grid.low,
+									measure->second.lower);
+		case 'U':
+			return value_bound_text(measure, &measure->second.grid,
+									measure->second.grid.high,
+									measure->second.upper);
+		case 'f':
+			return numeric_normalize(measure->fraction);
+		case 'n':
+			return numeric_normalize(measure->number);
+		case 'c':
+			return psprintf(INT64_FORMAT " candidates", measure->choices);
+		default:
+			elog(ERROR, "unexpected parameter letter %c", letter);
+	}
+	return NULL;
+}
+
+/* "dp_sum(age, 0, 100)": the longest form, declared bounds included. */
+static char *
+value_name(const dp_measure *measure)
+{
+	const Aggref *aggregate = measure->aggregate;
+	const char *const *form = measure->ops->forms;
+	StringInfoData text;
+	const char *letter;
+
+	initStringInfo(&text);
+	appendStringInfo(&text, "%s(", get_func_name(aggregate->aggfnoid));
+	if (aggregate->aggdistinct != NIL)
+		appendStringInfoString(&text, "DISTINCT ");
+	appendStringInfoString(&text, aggregate->args == NIL ? "*" :
+						   measure->base_attnum == 0 ? "..." :
+						   get_attname(measure->relid, measure->base_attnum,
+									   false));
+	if (dp_catalog_row_arguments(measure->ops->kind) == 2)
+		appendStringInfo(&text, ", %s", measure->second.base_attnum == 0 ?
+						 "..." : get_attname(measure->second.relid,
+											 measure->second.base_attnum,
+											 false));
+	while (form[1] != NULL)
+		form++;
+	for (letter = *form; *letter != '\0'; letter++)
+		if (*letter != 'e')
+			appendStringInfo(&text, ", %s",
+							 parameter_text(measure, *letter));
+	appendStringInfoChar(&text, ')');
+	return text.data;
+}
+
+/*
+ * A number of granules in the units of the column; for pairs, whose sums have
+ * several units, in rows.
+ */
+static char *
+explain_in_units(const dp_measure *measure, double granules)
+{
+	if (dp_catalog_row_arguments(measure->ops->kind) == 2)
+		return psprintf("%.6g", granules / (double) measure->score_unit);
+	return psprintf("%.6g", granules * pow(dp_measure_granule(measure),
+										   measure->power));
+}
+
+static void
+describe_noise(const dp_measure *measure, dp_description *d)
+{
+	d->sensitivity = explain_in_units(measure, (double) measure->sensitivity);
+	d->scale = explain_in_units(measure, dp_measure_noise_scale(measure));
+	d->error = explain_in_units(measure,
+								dp_measure_noise_error(measure, ERROR_BETA));
+	if (measure->ops->kind == DP_AGG_TOPK)
+		d->error = psprintf("%s rows in each count", d->error);
+}
+
+/* Scores of a selection, in rows: Theorem 3.11 with one best candidate. */
+static void
+describe_selection(const dp_measure *measure, dp_description *d)
+{
+	const dp_rational *rate = &measure->rate;
+	double		unit = (double) Max(measure->score_unit, 1);
+	double		scale = (double) rate->den / (double) rate->num / unit;
+
+	d->sensitivity = psprintf("%.6g", (double) measure->sensitivity / unit);
+	d->scale = psprintf("%.6g", scale);
+	d->error = psprintf("%.6g rows", scale *
+						(log((double) Max(measure->choices, 1)) -
+						 log(ERROR_BETA)));
+}
+
+/*
+ * The decision which undeclared keys are released; its numbers are of units.
+ */
+static dp_description
+describe_decision(const dp_release_spec *spec)
+{
+	const dp_key_decision *decision = &spec->decision;
+	dp_description d;
+
+	d.name = pstrdup(dp_run_large_text(spec) != NULL ? "keys" :
+					 "undeclared keys");
+	d.mechanism = pstrdup(dp_run_decision_name);
+	d.epsilon = dp_bridge_fixed_to_cstring(decision->charge.epsilon);
+	d.delta = dp_bridge_fixed_to_cstring(decision->charge.delta);
+	d.rho = psprintf("%.6g", dp_acct_fixed_approx(decision->charge.rho));
+	d.sensitivity = psprintf(UINT64_FORMAT, decision->changes);
+	d.scale = psprintf("%.6g", dp_mech_scale_approx(&decision->law.scale));
+	d.error = psprintf("released from " UINT64_FORMAT " units",
+					   dp_mech_key_units(&decision->law, 1 - ERROR_BETA));
+	return d;
+}
+
+/*
+ * run_describe
+ *	  The n-th released value as texts, in the current context; after the
+ *	  measurements comes the decision about undeclared keys.
+ */
+static dp_description
+run_describe(const dp_release_spec *spec, int n)
+{
+	const dp_measure *measure = &spec->measures[n];
+	dp_description d;
+
+	if (n == spec->nmeasures)
+		return describe_decision(spec);
+	d.name = value_name(measure);
+	d.mechanism = pstrdup(dp_run_mechanism_name(measure));
+	d.epsilon = measure->charge.epsilon == DP_FIXED_INFINITE ?
+		pstrdup("Infinity") :
+		dp_bridge_fixed_to_cstring(measure->charge.epsilon);
+	d.delta = dp_bridge_fixed_to_cstring(measure->charge.delta);
+	d.rho = psprintf("%.6g", dp_acct_fixed_approx(measure->charge.rho));
+	if (measure->mechanism == DP_MECHANISM_LAPLACE ||
+		measure->mechanism == DP_MECHANISM_GAUSSIAN)
+		describe_noise(measure, &d);
+	else
+		describe_selection(measure, &d);
+	if (measure->ops->error_suffix != NULL)
+		d.error = psprintf("%s%s", d.error, measure->ops->error_suffix);
+	if (measure->ops->kind == DP_AGG_BOUNDS)
+		d.error = psprintf("%s, which counts above " INT64_FORMAT, d.error,
+						   dp_measure_ranges_threshold(measure));
+	return d;
+}
+
+/* ----------------
+ *		dp_last_release(): what the last statement of the connection released.
+ *
+ * Every release of one statement that the client sent is remembered, at most
+ * KEPT of them, each in a context of its own under TopMemoryContext.  The
+ * record holds public quantities only.
+ * ----------------
+ */
+
+#define COLUMNS 12
+#define KEPT 100
+
+struct dp_past_release
+{
+	MemoryContext context;		/* holds this struct and all below */
+	int64		ledger_id;
+	TimestampTz at;
+	Oid			user;			/* that asked; no other sees it */
+	char	   *dataset;
+	int			nrelations;
+	Oid		   *relations;		/* that were read */
+	int			n;
+	dp_description *values;
+};
+
+/* Releases of the statement that began at last_statement, oldest first. */
+static dp_past_release *kept[KEPT];
+static int	kept_count = 0;
+static TimestampTz last_statement = 0;
+
+static void
+forget_oldest(int n)
+{
+	int			i;
+
+	for (i = 0; i < n; i++)
+		MemoryContextDelete(kept[i]->context);
+	kept_count -= n;
+	memmove(kept, kept + n, sizeof(kept[0]) * kept_count);
+}
+
+static dp_description
+copy_description(const dp_description *d)
+{
+	dp_description copy;
+
+	copy.name = pstrdup(d->name);
+	copy.mechanism = pstrdup(d->mechanism);
+	copy.epsilon = pstrdup(d->epsilon);
+	copy.delta = pstrdup(d->delta);
+	copy.rho = pstrdup(d->rho);
+	copy.sensitivity = pstrdup(d->sensitivity);
+	copy.scale = pstrdup(d->scale);
+	copy.error = pstrdup(d->error);
+	return copy;
+}
+
+/* The protected relations that were read. */
+static void
+remember_relations(dp_past_release *past, const List *relids)
+{
+	ListCell   *lc;
+
+	past->relations = palloc(sizeof(Oid) * Max(list_length(relids), 1));
+	foreach(lc, relids)
+		if (OidIsValid(lfirst_oid(lc)))
+			past->relations[past->nrelations++] = lfirst_oid(lc);
+}
+
+/* Forget what earlier statements released, and make room for one more. */
+static void
+explain_make_room(void)
+{
+	if (last_statement != GetCurrentStatementStartTimestamp())
+		forget_oldest(kept_count);
+	else if (kept_count == KEPT)
+		forget_oldest(1);
+	last_statement = GetCurrentStatementStartTimestamp();
+}
+
+/* A context for one release; after an error it is deleted with its parent. */
+static MemoryContext
+make_context(void)
+{
+	return AllocSetContextCreate(CurrentMemoryContext, "dp_pg past release",
+								 ALLOCSET_SMALL_SIZES);
+}
+
+static void
+add_past(dp_past_release *past, MemoryContext context)
+{
+	past->context = context;
+	MemoryContextSetParent(context, TopMemoryContext);
+	kept[kept_count++] = past;
+}
+
+/* dp_run_remember: add a release to those of the current statement. */
+void
+dp_run_remember(const dp_release_spec *spec,
+					const dp_ledger_receipt *receipt)
+{
+	MemoryContext context;
+	MemoryContext old;
+	dp_past_release *past;
+	int			i;
+
+	explain_make_room();
+	context = make_context();
+	old = MemoryContextSwitchTo(context);
+	past = palloc0(sizeof(dp_past_release));
+	past->ledger_id = receipt->ledger_id;
+	past->at = GetCurrentTimestamp();
+	past->user = GetUserId();
+	past->dataset = pstrdup(spec->block->dataset);
+	remember_relations(past, list_union_oid(NIL, spec->block->relids));
+	past->n = dp_run_count_values(spec);
+	past->values = palloc(sizeof(dp_description) * Max(past->n, 1));
+	MemoryContextSwitchTo(old);
+	for (i = 0; i < past->n; i++)
+	{
+		dp_description d = run_describe(spec, i);
+
+		MemoryContextSwitchTo(context);
+		past->values[i] = copy_description(&d);
+		MemoryContextSwitchTo(old);
+	}
+	add_past(past, context);
+}
+
+/* Copy everything but its context, into the current one. */
+static dp_past_release *
+copy_past(const dp_past_release *past)
+{
+	dp_past_release *copy = palloc(sizeof(dp_past_release));
+	int			i;
+
+	*copy = *past;
+	copy->context = NULL;
+	copy->dataset = pstrdup(past->dataset);
+	copy->relations = palloc(sizeof(Oid) * Max(past->nrelations, 1));
+	memcpy(copy->relations, past->relations,
+		   sizeof(Oid) * past->nrelations);
+	copy->values = palloc(sizeof(dp_description) * Max(past->n, 1));
+	for (i = 0; i < past->n; i++)
+		copy->values[i] = copy_description(&past->values[i]);
+	return copy;
+}
+
+/*
+ * dp_run_copy_past: a copy of the release added last, in the current context.
+ */
+dp_past_release *
+dp_run_copy_past(int64 *ledger_id)
+{
+	const dp_past_release *last = kept[kept_count - 1];
+
+	*ledger_id = last->ledger_id;
+	return copy_past(last);
+}
+
+/*
+ * dp_run_remember_past
+ *	  Add such a copy as a release of now, with the ID of its charge.
+ */
+void
+dp_run_remember_past(const dp_past_release *past, int64 ledger_id)
+{
+	MemoryContext context;
+	MemoryContext old;
+	dp_past_release *copy;
+
+	explain_make_room();
+	context = make_context();
+	old = MemoryContextSwitchTo(context);
+	copy = copy_past(past);
+	MemoryContextSwitchTo(old);
+	copy->at = GetCurrentTimestamp();
+	copy->ledger_id = ledger_id;
+	add_past(copy, context);
+}
+
+static Datum
+numeric_text(const char *text)
+{
+	return NumericGetDatum(dp_bridge_text_to_numeric(text));
+}
+
+/* regclass[]: these relations, each with the view published of it. */
+static Datum
+show_relations(const dp_past_release *past)
+{
+	Datum	   *shown = palloc(sizeof(Datum) * (2 * past->nrelations + 1));
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < past->nrelations; i++)
+	{
+		Oid			view = dp_protect_published_view(past->relations[i]);
+
+		shown[n++] = ObjectIdGetDatum(past->relations[i]);
+		if (OidIsValid(view))
+			shown[n++] = ObjectIdGetDatum(view);
+	}
+	return PointerGetDatum(construct_array(shown, n, REGCLASSOID, sizeof(Oid),
+										   true, TYPALIGN_INT));
+}
+
+static void
+put_release(ReturnSetInfo *result, const dp_past_release *past)
+{
+	Datum		relations = show_relations(past);
+	int			i;
+
+	for (i = 0; i < past->n; i++)
+	{
+		Datum		values[COLUMNS];
+		bool		nulls[COLUMNS] = {false};
+		const dp_description *d = &past->values[i];
+
+		values[0] = Int64GetDatum(past->ledger_id);
+		values[1] = TimestampTzGetDatum(past->at);
+		values[2] = CStringGetTextDatum(past->dataset);
+		values[3] = CStringGetTextDatum(d->name);
+		values[4] = CStringGetTextDatum(d->mechanism);
+		values[5] = numeric_text(d->epsilon);
+		values[6] = numeric_text(d->delta);
+		values[7] = numeric_text(d->rho);
+		values[8] = CStringGetTextDatum(d->sensitivity);
+		values[9] = CStringGetTextDatum(d->scale);
+		values[10] = CStringGetTextDatum(d->error);
+		values[11] = relations;
+		tuplestore_putvalues(result->setResult, result->setDesc, values,
+							 nulls);
+	}
+}
+
+PG_FUNCTION_INFO_V1(dp_last_release);
+
+/*
+ * dp_last_release
+ *	  SQL: setof (ledger_id, at, dataset, value, mechanism, epsilon, delta,
+ *	  rho, sensitivity, scale, error_95, relations), in the order of the
+ *	  charges; no rows before the first release.
+ */
+Datum
+dp_last_release(PG_FUNCTION_ARGS)
+{
+	int			i;
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (i = 0; i < kept_count; i++)
+		if (kept[i]->user == GetUserId())
+			put_release((ReturnSetInfo *) fcinfo->resultinfo, kept[i]);
+	return (Datum) 0;
+}
+
+/* ----------------
+ *		EXPLAIN: what a release would return and cost, before anything is
+ *		spent.
+ *
+ * Everything shown is public: it follows from the query's text, the catalog
+ * and the asking role's own budget, never from rows.  Floating point is used
+ * for display only.
+ * ----------------
+ */
 
 /*
  * An exact epsilon in short form; a share of a divided one keeps all digits.
@@ -245,7 +715,7 @@ explain_before(const dp_block *block, Query *subquery, const char *label,
 /*
  * The planner's estimate of how many rows of a public source a private row is
  * joined with: all rows, divided by the number of distinct values of the
- * columns that are equated (fanout.c counts them when the query runs).
+ * columns that are equated (joined_rows.c counts them when the query runs).
  */
 static double
 estimate_fanout(const dp_block *block, const dp_joined *source, double rows,
@@ -296,7 +766,7 @@ explain_all_before(const dp_block *block, EState *estate, ExplainState *es)
 
 /* The bound on the contribution of a unit with many rows. */
 static char *
-bound_text(const dp_release_spec *spec)
+unit_bound_text(const dp_release_spec *spec)
 {
 	char	   *rows = psprintf("at most " INT64_FORMAT " row%s of a unit",
 								spec->max_rows,
@@ -382,7 +852,7 @@ dp_run_explain(const dp_release_spec *spec, bool charged,
 	ExplainOpenGroup("Released Values", "Released Values", false, es);
 	for (i = 0; i < dp_run_count_values(spec); i++)
 	{
-		dp_description d = dp_run_describe(spec, i);
+		dp_description d = run_describe(spec, i);
 
 		explain_value(&d, es);
 	}
@@ -405,7 +875,7 @@ dp_run_explain(const dp_release_spec *spec, bool charged,
 		ExplainPropertyText("Combinations Left Out",
 							"those that WHERE excludes", es);
 	if (spec->many)
-		ExplainPropertyText("Contribution Bound", bound_text(spec), es);
+		ExplainPropertyText("Contribution Bound", unit_bound_text(spec), es);
 	if (dp_run_disjoint_text(spec) != NULL)
 		ExplainPropertyText("Disjoint", dp_run_disjoint_text(spec), es);
 	if (dp_measure_cost_text(spec) != NULL)

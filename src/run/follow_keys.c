@@ -146,8 +146,8 @@ append(follow_key *key, Size *length, const void *bytes, Size n)
  * and these.
  */
 static bool
-append_column(follow_key *key, const dp_gather_unit *how, Datum value,
-			  Size *length)
+follow_keys_append_column(follow_key *key, const dp_gather_unit *how,
+						  Datum value, Size *length)
 {
 	dp_value_bytes read;
 	int64		number;
@@ -174,7 +174,7 @@ append_column(follow_key *key, const dp_gather_unit *how, Datum value,
 
 /* Get the key of a row, valid until the next call; false if it has none. */
 static bool
-read_key(follow_key *key, TupleTableSlot *slot, Datum *value)
+follow_keys_read_key(follow_key *key, TupleTableSlot *slot, Datum *value)
 {
 	Size		length = 0;
 	bool		isnull;
@@ -186,7 +186,7 @@ read_key(follow_key *key, TupleTableSlot *slot, Datum *value)
 		if (isnull)
 			return false;
 		if (key->n > 1 &&
-			!append_column(key, &key->each[i], *value, &length))
+			!follow_keys_append_column(key, &key->each[i], *value, &length))
 			return false;
 	}
 	if (key->n > 1)
@@ -200,13 +200,14 @@ read_key(follow_key *key, TupleTableSlot *slot, Datum *value)
 /* ---- rows of scans ---- */
 
 static void
-add_row(follow_step *step, int source, follow_key *key, TupleTableSlot *slot)
+follow_keys_add_row(follow_step *step, int source, follow_key *key,
+					TupleTableSlot *slot)
 {
 	Datum		value;
 	MinimalTuple tuple;
 	bool		ours;
 
-	if (!read_key(key, slot, &value))
+	if (!follow_keys_read_key(key, slot, &value))
 		return;
 	tuple = ExecFetchSlotMinimalTuple(slot, &ours);
 	dp_bound_gather_add(step->gather, source, &key->how, value, tuple, 0);
@@ -218,17 +219,17 @@ add_row(follow_step *step, int source, follow_key *key, TupleTableSlot *slot)
 static void
 wait_for(follow_step *step, TupleTableSlot *slot)
 {
-	add_row(step, WAITING, &step->from, slot);
+	follow_keys_add_row(step, WAITING, &step->from, slot);
 }
 
 static void
-add_key(follow_step *step, TupleTableSlot *slot)
+follow_keys_add_key(follow_step *step, TupleTableSlot *slot)
 {
-	add_row(step, KEYS, &step->key, slot);
+	follow_keys_add_row(step, KEYS, &step->key, slot);
 }
 
 static bool
-receive_row(TupleTableSlot *slot, DestReceiver *self)
+follow_keys_receive_row(TupleTableSlot *slot, DestReceiver *self)
 {
 	follow_scan *scan = (follow_scan *) self;
 	dp_followed *all = scan->all;
@@ -238,7 +239,7 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 	else if (scan->step < all->n - 1)
 		wait_for(&all->steps[scan->step + 1], slot);
 	else
-		add_key(&all->steps[scan->step], slot);
+		follow_keys_add_key(&all->steps[scan->step], slot);
 	return true;
 }
 
@@ -246,7 +247,7 @@ static void
 init_scan(follow_scan *scan, dp_followed *all, int step, const List *targets)
 {
 	scan->receiver = *None_Receiver;
-	scan->receiver.receiveSlot = receive_row;
+	scan->receiver.receiveSlot = follow_keys_receive_row;
 	scan->all = all;
 	scan->step = step;
 	scan->slot = MakeSingleTupleTableSlot(ExecTypeFromTL((List *) targets),
@@ -294,7 +295,7 @@ note_unit(dp_followed *all, MinimalTuple tuple)
 
 /* Give out one of the rows, with its unit. */
 static void
-give_row(dp_followed *all, MinimalTuple tuple)
+follow_keys_give_row(dp_followed *all, MinimalTuple tuple)
 {
 	TupleTableSlot *slot = all->rows.slot;
 
@@ -324,7 +325,7 @@ give_key(dp_followed *all, MinimalTuple tuple)
 	int			i;
 
 	ExecStoreMinimalTuple(tuple, slot, false);
-	if (read_key(&before->key, slot, &key))
+	if (follow_keys_read_key(&before->key, slot, &key))
 	{
 		for (i = 0; i < n; i++)
 			values[i] = slot_getattr(slot, i + 1, &nulls[i]);
@@ -343,7 +344,7 @@ give_unit(dp_followed *all, MinimalTuple tuple)
 	MemoryContext old = MemoryContextSwitchTo(all->row);
 
 	if (all->at == 0)
-		give_row(all, tuple);
+		follow_keys_give_row(all, tuple);
 	else
 		give_key(all, tuple);
 	MemoryContextSwitchTo(old);

@@ -9,16 +9,407 @@
  */
 #include "postgres.h"
 
+#include "access/detoast.h"
+#include "access/htup_details.h"
+#include "access/transam.h"
 #include "access/xlog.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_type.h"
 #include "executor/instrument.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/optimizer.h"
 #include "pgstat.h"
+#include "storage/lmgr.h"
+#include "utils/builtins.h"
 #include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
 
 #include "run.h"
+
+/* ----------------
+ *		What an inner query may look up while it is executed: out-of-line
+ *		values, labels of enum types, collations.
+ *
+ * Everything that could be dropped is locked until the transaction ends.  A
+ * reader looks it up beforehand (src/reader/warm.c).  Parallel workers are new
+ * processes, which would look it up when a row requires it, and pg_locks shows
+ * that; so a query with such needs has no workers.  Which relations have
+ * out-of-line values is found when the query is planned (public_plan.c).
+ * ----------------
+ */
+
+typedef struct needs_context
+{
+	const Query *level;
+	bool		toastable;		/* a column may have out-of-line values */
+	dp_reader_needs *needs;
+} needs_context;
+
+/*
+ * May a column of a relation or of its children be out of line? A value no
+ * larger than a TOAST pointer never is.
+ */
+static bool
+is_toastable(Oid relid, AttrNumber attnum)
+{
+	HeapTuple	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relid),
+										Int16GetDatum(attnum));
+	Form_pg_attribute attribute;
+	bool		toastable = true;
+	int32		most;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		attribute = (Form_pg_attribute) GETSTRUCT(tuple);
+		most = type_maximum_size(attribute->atttypid, attribute->atttypmod);
+		toastable = attribute->attlen == -1 &&
+			(most <= 0 || most > MAXALIGN(TOAST_POINTER_SIZE));
+		ReleaseSysCache(tuple);
+	}
+	return toastable;
+}
+
+static void
+look_at_var(const Var *var, needs_context *context)
+{
+	const RangeTblEntry *entry;
+
+	if (var->varlevelsup > 0 ||
+		var->varno > list_length(context->level->rtable))
+	{
+		context->toastable = true;
+		return;
+	}
+	entry = list_nth_node(RangeTblEntry, context->level->rtable,
+						  var->varno - 1);
+	if (entry->rtekind == RTE_RELATION &&
+		is_toastable(entry->relid, var->varattno))
+		context->toastable = true;
+}
+
+/*
+ * The base type or domain directly below a domain; InvalidOid for other types.
+ * *own: it belongs to the extension, which cannot lose it.
+ */
+static Oid
+domain_over(Oid type, bool *own)
+{
+	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+	Oid			base = InvalidOid;
+
+	*own = false;
+	if (HeapTupleIsValid(tuple))
+	{
+		base = ((Form_pg_type) GETSTRUCT(tuple))->typbasetype;
+		*own = ((Form_pg_type) GETSTRUCT(tuple))->typnamespace ==
+			dp_bridge_catalog_namespace();
+		ReleaseSysCache(tuple);
+	}
+	return base;
+}
+
+/*
+ * Lock a type or a collation against being dropped or changed until the
+ * transaction ends: rows that need it would fail where others do not.
+ */
+static void
+hold(Oid class, Oid object, int cache)
+{
+	/* during recovery stronger locks are not allowed */
+	LockDatabaseObject(class, object, 0,
+					   RecoveryInProgress() ? AccessShareLock : ShareLock);
+	if (!SearchSysCacheExists1(cache, ObjectIdGetDatum(object)))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("a %s that the private query uses does not exist any "
+						"more", class == TypeRelationId ? "type" :
+						"collation"),
+				 errdetail("%s", dp_ledger_told_uncharged()),
+				 errhint("Prepare the query again.")));
+}
+
+/*
+ * Look at a type, what it is a domain over, and the elements of both.  A type
+ * that cannot be dropped is neither an enum nor made of one.
+ */
+static void
+look_at_type(Oid type, dp_reader_needs *needs)
+{
+	Oid			element;
+	Oid			domain;
+	bool		own;
+
+	while (type >= FirstUnpinnedObjectId)
+	{
+		domain = domain_over(type, &own);
+		if (own)
+			return;
+		hold(TypeRelationId, type, TYPEOID);
+		if (type_is_enum(type))
+			needs->enums = list_append_unique_oid(needs->enums, type);
+		element = get_element_type(type);
+		type = OidIsValid(element) ? element : domain;
+	}
+}
+
+static void
+look_at_collation(Oid collation, dp_reader_needs *needs)
+{
+	if (!OidIsValid(collation) || collation == DEFAULT_COLLATION_OID ||
+		collation == C_COLLATION_OID)
+		return;
+	if (collation >= FirstUnpinnedObjectId)
+		hold(CollationRelationId, collation, COLLOID);
+	needs->collations = list_append_unique_oid(needs->collations, collation);
+}
+
+static bool
+needs_walker(Node *node, void *data)
+{
+	needs_context *context = data;
+	ListCell   *lc;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+	{
+		const Query *before = context->level;
+
+		context->level = (Query *) node;
+		(void) query_tree_walker((Query *) node, needs_walker, data, 0);
+		context->level = before;
+		return false;
+	}
+	if (IsA(node, Var))
+		look_at_var((Var *) node, context);
+	look_at_type(dp_reader_value_type(node), context->needs);
+	look_at_collation(exprInputCollation(node), context->needs);
+	if (IsA(node, RowCompareExpr))
+		foreach(lc, ((RowCompareExpr *) node)->inputcollids)
+			look_at_collation(lfirst_oid(lc), context->needs);
+	return expression_tree_walker(node, needs_walker, data);
+}
+
+/*
+ * find_needs
+ *	  Find the needs of a query, except needs->toast; *toast: it may need
+ *	  out-of-line values of the relations that it reads.  Returns whether it
+ *	  needs nothing else.
+ */
+static bool
+find_needs(Query *inner, dp_reader_needs *needs, bool *toast)
+{
+	needs_context context = {NULL, false, needs};
+
+	memset(needs, 0, sizeof(*needs));
+	(void) needs_walker((Node *) inner, &context);
+	*toast = context.toastable;
+	return needs->enums == NIL && needs->collations == NIL;
+}
+
+/* ----------------
+ *		Plans that read private rows into partitions (named_stores.c).
+ *
+ * If rows are gathered by unit, each relation is read by a plan of its own,
+ * and so are the relations that lead to units behind keys; the plan of the
+ * inner query runs over the result.
+ * ----------------
+ */
+
+#define STEPS 16				/* most steps of one query: each takes
+								 * memory */
+
+/*
+ * dp_run_add_workers
+ *	  Set what each parallel worker may take, for a job with plan, memory and
+ *	  row (many: workers hand over rows of units), and what joined rows take in
+ *	  every process and in the copy that workers share; joined may be NULL.
+ */
+void
+dp_run_add_workers(dp_reader_job *job, bool many, const dp_inner *run,
+				   const dp_joined_rows *joined)
+{
+	Size		held = dp_run_joined_memory(joined);
+
+	if (many)
+		dp_reader_expect_packs(job, job->plan, run->memory, run->row);
+	else
+		job->worker = dp_reader_process_memory(job->memory, job->row);
+	job->memory += held;
+	job->worker += held;
+	job->shared = run->facts.copied ? dp_run_joined_bytes(joined) : 0;
+}
+
+/* Plan the scan of one of several relations. */
+static void
+plan_scan(Query *scan, Oid relid, const dp_block *block,
+		  const dp_ledger_standing *standing, const dp_inner *inner,
+		  dp_reader_job *job)
+{
+	dp_inner	run = {inner->params, inner->environment, inner->context};
+	Query	   *query = copyObject(scan);
+	dp_refusal *refusal;
+	PlannedStmt *plan;
+
+	dp_rules_settle_policies(query);
+	refusal = dp_rules_check_query(query);
+	if (refusal != NULL)
+		dp_bridge_raise_refusal(refusal, NULL);
+	run.local = standing->exempt;
+	run.relations = dp_run_take_rights(block, relid, standing, query,
+									   &run.facts);
+	plan = dp_run_plan_inner(&run, query, DP_WORKERS_ROWS);
+	job->scans = lappend(job->scans, plan);
+	job->relations = list_concat_unique_oid(job->relations, run.relations);
+	job->needs.toast = list_concat_unique_oid(job->needs.toast,
+											  run.needs.toast);
+	job->needs.enums = list_concat_unique_oid(job->needs.enums,
+											  run.needs.enums);
+	job->needs.collations = list_concat_unique_oid(job->needs.collations,
+												   run.needs.collations);
+	job->memory += run.memory;
+	dp_reader_expect_packs(job, plan, run.memory, run.row);
+}
+
+/*
+ * A key identifies the one row that has its unit; prove it for the reading
+ * snapshot.
+ */
+static void
+check_key(Oid relid, const List *key)
+{
+	if (dp_block_is_key(relid, key, GetActiveSnapshot()))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("the privacy unit of a relation cannot be found"),
+			 errdetail("It is behind the primary key of relation \"%s\", "
+					   "which is not proved unique for this snapshot.  %s",
+					   get_rel_name(relid), dp_ledger_told_uncharged()),
+			 errhint("Its owner should look at the primary key; a new "
+					 "transaction may see it.")));
+}
+
+/* Plan the scans that lead from keys to units. */
+static void
+plan_steps(const dp_joined *source, const dp_block *block,
+		   const dp_ledger_standing *standing, const dp_inner *inner,
+		   dp_reader_job *job)
+{
+	ListCell   *query;
+	ListCell   *relid;
+	ListCell   *key;
+
+	forthree(query, source->steps, relid, source->step_relids,
+			 key, source->step_keys)
+	{
+		plan_scan(lfirst(query), lfirst_oid(relid), block, standing, inner,
+				  job);
+		check_key(lfirst_oid(relid), lfirst(key));
+		job->memory += DP_GATHER_MEMORY;
+	}
+}
+
+/* A reader reserves memory for fewer steps than a query may have relations. */
+static void
+check_steps(const dp_block *block)
+{
+	int			steps = 0;
+	ListCell   *lc;
+
+	foreach(lc, block->sources)
+		steps += list_length(((const dp_joined *) lfirst(lc))->steps);
+	if (steps > STEPS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("private query follows too many keys"),
+				 errdetail("Units of its relations are %d keys away in all; "
+						   "at most %d are possible, since each takes "
+						   "memory.  %s", steps, STEPS,
+						   dp_ledger_told_uncharged()),
+				 errhint("Join fewer relations whose units are behind "
+						 "keys.")));
+}
+
+/*
+ * dp_run_plan_scans
+ *	  Plan the scans of the block's private rows, if these are read by plans of
+ *	  their own, and add them to the job.  `inner`: how the block's own query
+ *	  is planned.
+ *
+ * Errors: those of dp_rules_settle_policies, of dp_run_take_rights and of
+ * planning; 54000 too many keys lead to units; 55000 a unit is behind columns
+ * that are no key.
+ */
+void
+dp_run_plan_scans(const dp_block *block,
+				  const dp_ledger_standing *standing, const dp_inner *inner,
+				  dp_reader_job *job)
+{
+	ListCell   *lc;
+
+	check_steps(block);
+	foreach(lc, block->sources)
+	{
+		const dp_joined *source = lfirst(lc);
+
+		if (!OidIsValid(source->relid))
+			continue;
+		plan_scan(source->query, source->relid, block, standing, inner, job);
+		plan_steps(source, block, standing, inner, job);
+	}
+	if (job->scans != NIL)
+		job->memory += DP_GATHER_MEMORY;
+}
+
+static void
+check_scan(Query *scan, Oid relid, const dp_block *block,
+		   const dp_ledger_standing *standing)
+{
+	Query	   *query = copyObject(scan);
+	dp_refusal *refusal = dp_rules_check_policies(query);
+
+	if (refusal != NULL)
+		dp_bridge_raise_refusal(refusal, NULL);
+	(void) dp_run_take_rights(block, relid, standing, query, NULL);
+}
+
+/*
+ * dp_run_check_scans
+ *	  Raise what making the block's queries ready would raise about rights, row
+ *	  security, units and steps; plans nothing.  Requires an active snapshot.
+ */
+void
+dp_run_check_scans(const dp_block *block, const dp_ledger_standing *standing)
+{
+	ListCell   *lc;
+
+	check_scan(block->inner, block->relid, block, standing);
+	check_steps(block);
+	foreach(lc, block->sources)
+	{
+		const dp_joined *source = lfirst(lc);
+		ListCell   *query;
+		ListCell   *relid;
+		ListCell   *key;
+
+		if (!OidIsValid(source->relid))
+			continue;
+		check_scan(source->query, source->relid, block, standing);
+		forthree(query, source->steps, relid, source->step_relids,
+				 key, source->step_keys)
+		{
+			check_scan(lfirst(query), lfirst_oid(relid), block, standing);
+			check_key(lfirst_oid(relid), lfirst(key));
+		}
+	}
+}
 
 /* ---- preconditions ---- */
 
@@ -76,7 +467,7 @@ fold(Node *node, void *context)
  * private rows are such times.
  */
 static Node *
-settle_mutator(Node *node, void *context)
+inner_plan_settle_mutator(Node *node, void *context)
 {
 	if (node == NULL)
 		return NULL;
@@ -91,9 +482,11 @@ settle_mutator(Node *node, void *context)
 		return value;
 	}
 	if (IsA(node, Query))
-		return (Node *) query_tree_mutator((Query *) node, settle_mutator,
+		return (Node *) query_tree_mutator((Query *) node,
+										   inner_plan_settle_mutator,
 										   context, 0);
-	return fold(expression_tree_mutator(node, settle_mutator, context),
+	return fold(expression_tree_mutator(node, inner_plan_settle_mutator,
+										context),
 				context);
 }
 
@@ -110,7 +503,7 @@ dp_run_settle(Query *inner, ParamListInfo params)
 
 	glob->boundParams = params;
 	root->glob = glob;
-	return (Query *) settle_mutator((Node *) inner, root);
+	return (Query *) inner_plan_settle_mutator((Node *) inner, root);
 }
 
 /* ---- planning ---- */
@@ -143,7 +536,7 @@ plan(dp_inner *run, Query *inner, dp_workers workers, dp_refusal **refusal)
 	PlannedStmt *planned;
 	List	   *toasts;
 
-	none = dp_run_find_needs(inner, &run->needs, &toast);
+	none = find_needs(inner, &run->needs, &toast);
 	if (run->unknown)
 	{
 		dp_rules_settle_levels(inner);

@@ -68,7 +68,7 @@ static dp_kept_plan *kept[PLACES];
 static bool any_kept = false;
 
 static void
-read_settings(plan_settings *out)
+kept_plan_read_settings(plan_settings *out)
 {
 	memset(out, 0, sizeof(*out));
 	out->suppresses = dp_bridge_suppresses();
@@ -83,7 +83,7 @@ read_settings(plan_settings *out)
  * Is the plan determined by the statement's text, and is it this statement's?
  */
 static bool
-may_keep(const char *text, ParamListInfo params)
+kept_plan_may_keep(const char *text, ParamListInfo params)
 {
 	return text != NULL && strnlen(text, MOST_TEXT) < MOST_TEXT &&
 		(params == NULL || params->numParams == 0) &&
@@ -132,7 +132,7 @@ is_same(const dp_kept_plan *plan, const Query *query, const char *text,
 {
 	plan_settings settings;
 
-	read_settings(&settings);
+	kept_plan_read_settings(&settings);
 	return plan->options == options && strcmp(plan->text, text) == 0 &&
 		plan->query->stmt_location == query->stmt_location &&
 		plan->query->stmt_len == query->stmt_len &&
@@ -151,7 +151,7 @@ is_same_to_caches(const dp_kept_plan *plan)
 }
 
 static void
-forget(int place)
+kept_plan_forget(int place)
 {
 	if (kept[place] != NULL)
 		MemoryContextDelete(kept[place]->context);
@@ -160,7 +160,7 @@ forget(int place)
 
 /* Lock the relations, as for a prepared statement. */
 static void
-lock_relations(const dp_kept_plan *plan)
+kept_plan_lock_relations(const dp_kept_plan *plan)
 {
 	ListCell   *lc;
 
@@ -185,7 +185,7 @@ dp_run_find_plan(const Query *query, const char *text, int options,
 	PlannedStmt *copy;
 	uint32		hash;
 
-	if (!any_kept || !may_keep(text, params))
+	if (!any_kept || !kept_plan_may_keep(text, params))
 		return NULL;
 	hash = hash_text(text);
 	plan = kept[hash % PLACES];
@@ -193,7 +193,7 @@ dp_run_find_plan(const Query *query, const char *text, int options,
 		return NULL;
 	if (!is_same_to_caches(plan) || !is_same(plan, query, text, options))
 		return NULL;
-	lock_relations(plan);
+	kept_plan_lock_relations(plan);
 	if (!is_same_to_caches(plan))
 		return NULL;
 	copy = copyObject(plan->plan);
@@ -216,7 +216,7 @@ dp_run_want_plan(Query *query, const char *text, int options,
 	MemoryContext old;
 	uint32		hash;
 
-	if (!may_keep(text, params) || !dp_bridge_read_caches(&caches))
+	if (!kept_plan_may_keep(text, params) || !dp_bridge_read_caches(&caches))
 		return NULL;
 	hash = hash_text(text);
 	if (last_hash[hash % PLACES] != hash)
@@ -235,7 +235,7 @@ dp_run_want_plan(Query *query, const char *text, int options,
 	plan->text = pstrdup(text);
 	plan->options = options;
 	plan->query = copyObject(query);
-	read_settings(&plan->settings);
+	kept_plan_read_settings(&plan->settings);
 	plan->delta = pstrdup(dp_setting_delta);
 	plan->caches = caches;
 	MemoryContextSwitchTo(old);
@@ -273,7 +273,7 @@ dp_run_keep_plan(dp_kept_plan *wanted, PlannedStmt *plan)
 	old = MemoryContextSwitchTo(wanted->context);
 	wanted->plan = copyObject(plan);
 	MemoryContextSwitchTo(old);
-	forget(place);
+	kept_plan_forget(place);
 	if (MemoryContextMemAllocated(wanted->context, true) > MOST_BYTES)
 	{
 		MemoryContextDelete(wanted->context);

@@ -1,10 +1,7 @@
 /*
  * node.c
- *	  DpRelease, the custom scan that stands for a release in a plan.
- *
- * The node runs its release at the first fetch and then only reads its
- * tuplestore, however the plan loops, rewinds or runs backwards.  Nodes that
- * occur twice in a plan share one store (shared_store.c).
+ *	  DpRelease, the custom scan that stands for a release in a plan, and the
+ *	  rows that several nodes share.
  */
 #include "postgres.h"
 
@@ -13,6 +10,7 @@
 #include "executor/executor.h"
 #include "executor/instrument.h"
 #include "miscadmin.h"
+#include "nodes/execnodes.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -24,12 +22,112 @@
 #include "tcop/pquery.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
 #include "run.h"
 #include "stored_row.h"
+
+/* ----------------
+ *		The rows of a release, for all nodes of a plan that stand for it.
+ *
+ * Some plans hold the same node twice (EvalPlanQual, subqueries pulled up
+ * twice): they share one store, found by (outermost executor state, planner
+ * nonce, block).  So a release is charged and drawn at most once per execution
+ * of a plan.
+ *
+ * The list shared_stores is local to this backend; entries live in the
+ * outermost executor state's context and leave the list when that is reset,
+ * also after errors.
+ * ----------------
+ */
+
+static List *shared_stores = NIL;
+
+static EState *
+outermost_state(EState *estate)
+{
+	while (estate->es_epq_active != NULL)
+		estate = estate->es_epq_active->parentestate;
+	return estate;
+}
+
+static void
+forget_shared(void *arg)
+{
+	shared_stores = list_delete_ptr(shared_stores, arg);
+}
+
+static dp_shared_store *
+find_shared(EState *root, int64 nonce, int index)
+{
+	ListCell   *lc;
+
+	foreach(lc, shared_stores)
+	{
+		dp_shared_store *shared = lfirst(lc);
+
+		if (shared->root == root && shared->nonce == nonce &&
+			shared->index == index)
+			return shared;
+	}
+	return NULL;
+}
+
+/*
+ * attach_shared
+ *	  The store of a release, for one more node; released by
+ *	  detach_shared.
+ */
+static dp_shared_store *
+attach_shared(EState *estate, int64 nonce, int index)
+{
+	EState	   *root = outermost_state(estate);
+	dp_shared_store *shared = find_shared(root, nonce, index);
+	MemoryContextCallback *callback;
+	MemoryContext old;
+
+	if (shared == NULL)
+	{
+		old = MemoryContextSwitchTo(root->es_query_cxt);
+		shared = palloc0(sizeof(dp_shared_store));
+		shared->root = root;
+		shared->nonce = nonce;
+		shared->index = index;
+		callback = palloc0(sizeof(MemoryContextCallback));
+		callback->func = forget_shared;
+		callback->arg = shared;
+		MemoryContextRegisterResetCallback(root->es_query_cxt, callback);
+		MemoryContextSwitchTo(TopMemoryContext);
+		shared_stores = lappend(shared_stores, shared);
+		MemoryContextSwitchTo(old);
+	}
+	shared->references++;
+	return shared;
+}
+
+/* detach_shared: the last node frees the store. */
+static void
+detach_shared(dp_shared_store *shared)
+{
+	if (--shared->references > 0)
+		return;
+	if (shared->store != NULL)
+		tuplestore_end(shared->store);
+	shared->store = NULL;
+	shared_stores = list_delete_ptr(shared_stores, shared);
+}
+
+/* ----------------
+ *		DpRelease, the custom scan that stands for a release in a plan.
+ *
+ * The node runs its release at the first fetch and then only reads its
+ * tuplestore, however the plan loops, rewinds or runs backwards.  Nodes that
+ * occur twice in a plan share one store (node.c).
+ * ----------------
+ */
 
 #define JUST_BEGUN 10			/* ms */
 
@@ -67,9 +165,10 @@ typedef struct release_state
 	TupleTableSlot *minimal;
 } release_state;
 
-static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
-					   List *targets, List *clauses, List *custom_plans);
-static Node *create_state(CustomScan *scan);
+static Plan *node_plan_path(PlannerInfo *root, RelOptInfo *rel,
+							CustomPath *path,
+							List *targets, List *clauses, List *custom_plans);
+static Node *node_create_state(CustomScan *scan);
 static void begin_release(CustomScanState *node, EState *estate, int eflags);
 static TupleTableSlot *exec_release(CustomScanState *node);
 static void end_release(CustomScanState *node);
@@ -79,12 +178,12 @@ static void explain_release(CustomScanState *node, List *ancestors,
 
 static const CustomPathMethods path_methods = {
 	.CustomName = "DpRelease",
-	.PlanCustomPath = plan_path
+	.PlanCustomPath = node_plan_path
 };
 
 static const CustomScanMethods scan_methods = {
 	.CustomName = "DpRelease",
-	.CreateCustomScanState = create_state
+	.CreateCustomScanState = node_create_state
 };
 
 static const CustomExecMethods exec_methods = {
@@ -162,8 +261,8 @@ dp_run_add_path(PlannerInfo *root, RelOptInfo *rel, dp_block *block,
 }
 
 static Plan *
-plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets,
-		  List *clauses, List *custom_plans)
+node_plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+			   List *targets, List *clauses, List *custom_plans)
 {
 	CustomScan *scan = makeNode(CustomScan);
 	RangeTblEntry *entry = planner_rt_fetch(rel->relid, root);
@@ -200,7 +299,7 @@ plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets,
 /* ---- execution ---- */
 
 static Node *
-create_state(CustomScan *scan)
+node_create_state(CustomScan *scan)
 {
 	release_state *state = (release_state *) newNode(sizeof(release_state),
 													 T_CustomScanState);
@@ -283,7 +382,7 @@ begin_release(CustomScanState *node, EState *estate, int eflags)
 	dp_release_plan *plan = linitial(scan->custom_private);
 
 	state->block = plan->block;
-	state->shared = dp_run_attach_shared(estate, plan->nonce, plan->index);
+	state->shared = attach_shared(estate, plan->nonce, plan->index);
 	if (estate->es_instrument != 0 || (eflags & EXEC_FLAG_EXPLAIN_ONLY) ||
 		!begin_kept(state, plan))
 		begin_anew(state, plan);
@@ -295,7 +394,7 @@ begin_release(CustomScanState *node, EState *estate, int eflags)
 }
 
 static Const *
-evaluate(ExprState *state, ExprContext *econtext)
+node_evaluate(ExprState *state, ExprContext *econtext)
 {
 	Node	   *expression = (Node *) state->expr;
 	Oid			type = exprType(expression);
@@ -326,7 +425,7 @@ prepare_release(release_state *state, bool tell)
 	ListCell   *lc;
 
 	foreach(lc, state->parameters)
-		arguments = lappend(arguments, evaluate(lfirst(lc), econtext));
+		arguments = lappend(arguments, node_evaluate(lfirst(lc), econtext));
 	domains = dp_run_decide_keys(state->block, estate, &keys);
 	dp_bridge_point_begin(&pointer, estate->es_sourceText);
 	spec = dp_run_prepare(state->block, &state->standing, arguments, domains,
@@ -486,7 +585,7 @@ next_stored(ScanState *node)
 }
 
 static TupleTableSlot *
-next_row(ScanState *node)
+node_next_row(ScanState *node)
 {
 	release_state *state = (release_state *) node;
 	ExprContext *econtext = node->ps.ps_ExprContext;
@@ -511,15 +610,15 @@ next_row(ScanState *node)
  * scans without a relation.
  */
 static bool
-recheck_row(ScanState *node, TupleTableSlot *slot)
+node_recheck_row(ScanState *node, TupleTableSlot *slot)
 {
-	return !TupIsNull(next_row(node));
+	return !TupIsNull(node_next_row(node));
 }
 
 static TupleTableSlot *
 exec_release(CustomScanState *node)
 {
-	return ExecScan(&node->ss, next_row, recheck_row);
+	return ExecScan(&node->ss, node_next_row, node_recheck_row);
 }
 
 static void
@@ -545,7 +644,7 @@ end_release(CustomScanState *node)
 		relation_close((Relation) lfirst(lc), NoLock);
 	state->relations = NIL;
 	ExecClearTuple(state->minimal);
-	dp_run_detach_shared(state->shared);
+	detach_shared(state->shared);
 }
 
 static void

@@ -164,7 +164,7 @@ check_cells(int64 groups, int64 width)
 }
 
 static void
-unpack(const List *constants, Datum **values, bool **nulls)
+prepare_unpack(const List *constants, Datum **values, bool **nulls)
 {
 	int			n = Max(list_length(constants), 1);
 	ListCell   *lc;
@@ -321,7 +321,7 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 	int			column;
 	int			i;
 
-	unpack(arguments, &values, &nulls);
+	prepare_unpack(arguments, &values, &nulls);
 	spec->block = block;
 	spec->arguments = arguments;
 	spec->replace_one = standing->replace_one;
@@ -402,8 +402,8 @@ dp_run_count_values(const dp_release_spec *spec)
 
 /* The epsilon of one value, checked against the ceiling. */
 static dp_fixed
-check_price(const dp_release_spec *spec, const dp_rational *epsilon,
-			const dp_ledger_standing *standing)
+prepare_check_price(const dp_release_spec *spec, const dp_rational *epsilon,
+					const dp_ledger_standing *standing)
 {
 	dp_fixed	price;
 
@@ -437,15 +437,17 @@ dp_run_check_prices(const dp_release_spec *spec,
 		return;
 	if (spec->undeclared)
 	{
-		asked.epsilon = check_price(spec, &spec->decision.epsilon, standing);
+		asked.epsilon = prepare_check_price(spec, &spec->decision.epsilon,
+											standing);
 		dp_ledger_check_delta(standing, spec->block->dataset,
 							  spec->decision.delta);
 	}
 	prices = palloc0(sizeof(dp_charge) * Max(spec->nmeasures, 1));
 	for (i = 0; i < spec->nmeasures; i++)
 	{
-		prices[i].epsilon = check_price(spec, &spec->measures[i].epsilon,
-										standing);
+		prices[i].epsilon = prepare_check_price(spec,
+												&spec->measures[i].epsilon,
+												standing);
 		if (spec->measures[i].mechanism == DP_MECHANISM_GAUSSIAN)
 			dp_ledger_check_delta(standing, spec->block->dataset,
 								  spec->measures[i].delta);
@@ -476,12 +478,12 @@ dp_run_mechanism_name(const dp_measure *measure)
 const char	dp_run_decision_name[] = "truncated Laplace";
 
 /*
- * dp_run_mechanism_text
+ * mechanism_text
  *	  For the ledger: "discrete Laplace: count, sum; permute-and-flip:
  *	  argmax", cut to its column.
  */
-char *
-dp_run_mechanism_text(const dp_release_spec *spec)
+static char *
+mechanism_text(const dp_release_spec *spec)
 {
 	StringInfoData text;
 	dp_mechanism mechanism;
@@ -519,7 +521,7 @@ dp_run_request(const dp_release_spec *spec, dp_ledger_request *request)
 {
 	memset(request, 0, sizeof(*request));
 	namestrcpy(&request->dataset, spec->block->dataset);
-	strlcpy(request->mechanism, dp_run_mechanism_text(spec),
+	strlcpy(request->mechanism, mechanism_text(spec),
 			DP_MECHANISM_LENGTH);
 	request->charge = spec->charge;
 	request->releases = dp_run_count_values(spec);

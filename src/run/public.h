@@ -10,19 +10,7 @@
 
 #include "run.h"
 
-/* public_size.c */
-extern void dp_run_public_size(PlannerInfo *root, Oid relid, RelOptInfo *rel,
-							   dp_public_facts *facts);
-extern bool dp_run_may_share_public(PlannerInfo *root, dp_public_facts *facts);
-
-/* public_index.c */
-extern void dp_run_find_public_index(Oid relid, RelOptInfo *rel,
-									 dp_public_facts *facts);
-extern bool dp_run_prefer_public_index(RelOptInfo *rel);
-extern bool dp_run_reads_public_part(const IndexScan *scan,
-									 const dp_public_facts *facts);
-
-/* shared_rows.c */
+/* named_stores.c */
 extern void dp_run_share_rows(PlannerInfo *root, RelOptInfo *rel);
 extern bool dp_run_is_shared_path(const Path *path);
 extern bool dp_run_is_shared(const Plan *plan);

@@ -8,7 +8,7 @@
  * some units as they are (bound/gather.c); the output of joins has no bound.
  * So a hash table holds the rows of one name, or of several names under UNION
  * ALL. Each parallel worker that joins has tables of its own, and reserves as
- * much (shared_rows.c).
+ * much (named_stores.c).
  *
  * So hash joins are disabled, and made here: wherever one side has such rows
  * and the join equates something of both sides.  Nested loops are disabled as
@@ -23,7 +23,7 @@
  *
  * From 16 on the planner identifies outer joins by their range table indexes,
  * and newer releases include antijoins.  NOT EXISTS and NOT IN
- * (block/semi_join.c) get such an index here; without it the planner finds no
+ * (block/exists.c) get such an index here; without it the planner finds no
  * order for some.
  */
 #include "postgres.h"
@@ -341,11 +341,11 @@ is_gate(const Plan *plan)
 
 /*
  * Does the plan return rows of one name, all or some of them, or groups or
- * window rows made of them (bound/gather_unit.c); or none, because a condition
+ * window rows made of them (bound/gather.c); or none, because a condition
  * is false; or an Append of such?
  */
 static bool
-is_lone(const Plan *plan)
+public_join_is_lone(const Plan *plan)
 {
 	ListCell   *lc;
 
@@ -357,7 +357,7 @@ is_lone(const Plan *plan)
 			IsA(plan, Agg) || IsA(plan, WindowAgg) ||
 			(IsA(plan, Result) && plan->lefttree == NULL);
 	foreach(lc, ((const Append *) plan)->appendplans)
-		if (!is_lone(lfirst(lc)))
+		if (!public_join_is_lone(lfirst(lc)))
 			return false;
 	return true;
 }
@@ -414,7 +414,7 @@ dp_run_hashes_joined(const Plan *plan, const dp_public_facts *facts)
 
 	if ((IsA(plan, HashJoin) || IsA(plan, NestLoop)) && is_public(plan, facts))
 		raise_public_join();
-	if (IsA(plan, Hash) && !is_lone(plan->lefttree))
+	if (IsA(plan, Hash) && !public_join_is_lone(plan->lefttree))
 		found = true;
 	foreach(lc, dp_bridge_plans_below(plan))
 		found |= dp_run_hashes_joined(lfirst(lc), facts);

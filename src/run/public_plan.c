@@ -9,9 +9,9 @@
  * inner query is planned
  *
  *	- statistics, widths and indexes of its relations do not exist, except
- *	  one index whose pages its owner declared public (public_index.c);
+ *	  one index whose pages its owner declared public (public_plan.c);
  *	- every relation has the same size, except that the number of workers
- *	  follows the size its owner declared (public_size.c);
+ *	  follows the size its owner declared (public_plan.c);
  *	- settings of costs, and those that enable kinds of plans, as far
  *	  as these can be part of such a plan, have constant values;
  *	- nothing is compiled by LLVM: what is inlined depends on costs, and
@@ -33,23 +33,315 @@
 #include "postgres.h"
 
 #include "access/transam.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
 #include "jit/jit.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
-#include "optimizer/optimizer.h"
 #include "optimizer/geqo.h"
+#include "optimizer/optimizer.h"
 #include "optimizer/paths.h"
-#include "optimizer/planner.h"
 #include "optimizer/plancat.h"
 #include "optimizer/planmain.h"
+#include "optimizer/planner.h"
 #include "rewrite/rewriteHandler.h"
 #include "tcop/tcopprot.h"
+#include "utils/datum.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
 
 #include "public.h"
+
+/* ----------------
+ *		How many parallel workers read a relation, by its declared size.
+ *
+ * ...)) decides, by the rule that PostgreSQL has for pages, with the widths
+ * that types have.  A part has its share of the class, and only parts that
+ * constants leave over count.  Where nothing is said there are no workers,
+ * unless the owner has set the storage parameter parallel_workers, which is as
+ * public. => The owner's size class (dp_declare(relation, rows => ...))
+ * decides, by PostgreSQL's rule for pages, with widths estimated from types.
+ * Each part has an equal share of the class, and only parts that constants do
+ * not exclude count.  Without a size class there are no workers, unless the
+ * owner has set the storage parameter parallel_workers, which is as public. =>
+ * ...)) decides, by the rule that PostgreSQL has for pages, with the widths
+ * that types have.  A part has its share of the class, and only parts that
+ * constants leave over count.  Where nothing is said there are no workers,
+ * unless the owner has set the storage parameter parallel_workers, which is as
+ * public.
+ *
+ * The class decides nothing else.  Without statistics the number of groups is
+ * a guess; with many rows the planner would find sorting cheaper than hashing.
+ * So everything is planned as a million rows.
+ * ----------------
+ */
+
+/* The number of rows with which every relation is planned. */
+#define PUBLIC_PAGES 10000
+#define PUBLIC_TUPLES 1000000
+
+#define PARALLEL_PAGES 1024		/* default of min_parallel_table_scan_size */
+
+/* As compute_parallel_worker with default settings. */
+static int
+workers_for(double pages)
+{
+	int			workers = 0;
+	double		threshold = PARALLEL_PAGES;
+
+	for (; pages >= threshold; threshold *= 3)
+		workers++;
+	return workers;
+}
+
+/* As PostgreSQL estimates a table that was never vacuumed. */
+static double
+pages_of(double rows, dp_public_facts *facts)
+{
+	if (rows == 0)
+		return 0;
+	if (facts->width == 0)
+		facts->width = MAXALIGN(get_relation_data_width(facts->relid, NULL)) +
+			MAXALIGN(SizeofHeapTupleHeader) + sizeof(ItemIdData);
+	return rows * facts->width / (BLCKSZ - SizeOfPageHeaderData);
+}
+
+/* The relation of which this is a partition or child in a query, or NULL. */
+static const RelOptInfo *
+parent_of(PlannerInfo *root, const RelOptInfo *rel)
+{
+	if (rel->reloptkind != RELOPT_OTHER_MEMBER_REL)
+		return NULL;
+	return root->simple_rel_array[root->append_rel_array[rel->relid]
+								  ->parent_relid];
+}
+
+/* Rows of a relation or part by the class, assuming parts of equal size. */
+static double
+declared_rows(PlannerInfo *root, const RelOptInfo *rel,
+			  dp_public_facts *facts)
+{
+	const RelOptInfo *parent = parent_of(root, rel);
+	int			parts;
+
+	if (parent == NULL)
+		return root->simple_rte_array[rel->relid]->relid == facts->relid ?
+			facts->rows : 0;
+	parts = parent->nparts;
+	if (parts <= 0)				/* inheritance: children at all levels */
+	{
+		if (facts->children == 0)
+			facts->children = list_length(find_all_inheritors(facts->relid,
+															  NoLock, NULL));
+		parts = facts->children;
+	}
+	return declared_rows(root, parent, facts) / parts;
+}
+
+static bool
+has_toast(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	bool		found = HeapTupleIsValid(tuple) &&
+	OidIsValid(((Form_pg_class) GETSTRUCT(tuple))->reltoastrelid);
+
+	if (HeapTupleIsValid(tuple))
+		ReleaseSysCache(tuple);
+	return found;
+}
+
+/*
+ * public_size
+ *	  Give a relation its public size when the planner looks it up.
+ */
+static void
+public_size(PlannerInfo *root, Oid relid, RelOptInfo *rel,
+			dp_public_facts *facts)
+{
+	double		pages;
+
+	rel->pages = PUBLIC_PAGES;
+	rel->tuples = PUBLIC_TUPLES;
+	rel->allvisfrac = 0;
+	if (facts->toast_needed && !facts->toast_met)
+		facts->toast_met = has_toast(relid);
+	if (rel->rel_parallel_workers > 0)
+		facts->workers_told = true;
+	if (rel->rel_parallel_workers != -1)
+		return;
+	pages = pages_of(declared_rows(root, rel, facts), facts);
+	rel->rel_parallel_workers = workers_for(pages);
+	if (parent_of(root, rel) != NULL && pages > 0)
+		rel->rel_parallel_workers = Max(rel->rel_parallel_workers, 1);
+}
+
+/* Pages of all parts that are not excluded. */
+static double
+pages_left(PlannerInfo *root, dp_public_facts *facts)
+{
+	double		pages = 0;
+	int			i;
+
+	for (i = 1; i < root->simple_rel_array_size; i++)
+	{
+		RelOptInfo *rel = root->simple_rel_array[i];
+
+		if (rel != NULL && rel->rtekind == RTE_RELATION &&
+			!root->simple_rte_array[i]->inh && !IS_DUMMY_REL(rel))
+			pages += pages_of(declared_rows(root, rel, facts), facts);
+	}
+	return pages;
+}
+
+/*
+ * may_share_public
+ *	  May workers read what is left of the relation? Call it when excluded
+ *	  parts are known.
+ */
+static bool
+may_share_public(PlannerInfo *root, dp_public_facts *facts)
+{
+	if (facts->toast_met)
+		return false;
+	if (!facts->workers_told && !facts->pages_counted)
+	{
+		facts->workers_told = workers_for(pages_left(root, facts)) > 0;
+		facts->pages_counted = true;
+	}
+	return facts->workers_told;
+}
+
+/* ----------------
+ *		The one index that an inner query may read.
+ *
+ * The pages read through an index reveal how many rows have a value, and where
+ * they are.  The owner may declare that this is public for the parts of an
+ * immutable column (dp_declare(..., public_sizes => true)).  A query that
+ * WHERE restricts to one of many such parts then reads a btree index whose
+ * only key is that column, with conditions on that column only.  Nothing is
+ * estimated: where the index can be used, it is.
+ * ----------------
+ */
+
+static bool
+public_plan_is_usable(const IndexOptInfo *index, AttrNumber column)
+{
+	return index->relam == BTREE_AM_OID && index->nkeycolumns == 1 &&
+		index->indexkeys[0] == column && index->indexprs == NIL &&
+		index->indpred == NIL && index->opfamily[0] < FirstNormalObjectId;
+}
+
+/* amcostestimate: less than any other path costs. */
+static void
+cost_nothing(PlannerInfo *root, IndexPath *path, double loop_count,
+			 Cost *startup, Cost *total, Selectivity *selectivity,
+			 double *correlation, double *pages)
+{
+	*startup = 0;
+	*total = 0;
+	*selectivity = 0;
+	*correlation = 1;
+	*pages = 1;
+}
+
+/*
+ * find_public_index
+ *	  Hide all of the relation's indexes from the planner except the one that
+ *	  may be read, if any.
+ */
+static void
+find_public_index(Oid relid, RelOptInfo *rel, dp_public_facts *facts)
+{
+	List	   *indexes = rel->indexlist;
+	ListCell   *lc;
+
+	rel->indexlist = NIL;
+	if (facts->part_value == NULL || relid != facts->relid)
+		return;
+	foreach(lc, indexes)
+	{
+		IndexOptInfo *index = lfirst(lc);
+
+		if (!public_plan_is_usable(index, facts->part_attnum))
+			continue;
+		index->pages = 1;
+		index->tuples = rel->tuples;
+		index->tree_height = 0;
+		index->amcanparallel = false;
+		index->amhasgetbitmap = false;
+		index->amcostestimate = cost_nothing;
+		rel->indexlist = list_make1(index);
+		facts->index = index->indexoid;
+		return;
+	}
+}
+
+/*
+ * prefer_public_index
+ *	  If there is a path that reads the index, drop all others.
+ */
+static bool
+prefer_public_index(RelOptInfo *rel)
+{
+	List	   *paths = NIL;
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+		if (IsA(lfirst(lc), IndexPath))
+			paths = lappend(paths, lfirst(lc));
+	if (paths == NIL)
+		return false;
+	rel->pathlist = paths;
+	return true;
+}
+
+/* Does a condition restrict the column to the value of the part? */
+static bool
+holds_to_part(const Node *condition, const Const *part)
+{
+	const OpExpr *comparison = (const OpExpr *) condition;
+	const Const *value;
+
+	if (!IsA(condition, OpExpr) || list_length(comparison->args) != 2)
+		return false;
+	value = lsecond(comparison->args);
+	return IsA(value, Const) && !value->constisnull &&
+		value->consttype == part->consttype &&
+		comparison->opno == lookup_type_cache(part->consttype,
+											  TYPECACHE_EQ_OPR)->eq_opr &&
+		datum_image_eq(value->constvalue, part->constvalue, part->constbyval,
+					   part->constlen);
+}
+
+/*
+ * reads_public_part
+ *	  Does a step of a plan read the index, with conditions on its column only,
+ *	  one of which restricts it to the part?
+ */
+static bool
+reads_public_part(const IndexScan *scan, const dp_public_facts *facts)
+{
+	Bitmapset  *columns = NULL;
+	bool		held = false;
+	ListCell   *lc;
+
+	if (!OidIsValid(facts->index) || scan->indexid != facts->index ||
+		scan->indexorderby != NIL)
+		return false;
+	foreach(lc, scan->indexqualorig)
+		if (holds_to_part(lfirst(lc), facts->part_value))
+			held = true;
+	pull_varattnos((Node *) scan->indexqualorig, scan->scan.scanrelid,
+				   &columns);
+	return held && bms_membership(columns) == BMS_SINGLETON &&
+		bms_is_member(facts->part_attnum - FirstLowInvalidHeapAttributeNumber,
+					  columns);
+}
 
 static get_relation_info_hook_type previous_info = NULL;
 static set_rel_pathlist_hook_type previous_pathlist = NULL;
@@ -206,9 +498,9 @@ hide_relation(PlannerInfo *root, Oid relid, bool is_parent, RelOptInfo *rel)
 		return;
 	}
 	rel->statlist = NIL;
-	dp_run_find_public_index(relid, rel, planning);
+	find_public_index(relid, rel, planning);
 	if (!is_parent)				/* its parts have a size, it has none */
-		dp_run_public_size(root, relid, rel, planning);
+		public_size(root, relid, rel, planning);
 }
 
 static bool
@@ -311,8 +603,8 @@ hide_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *entry)
 	}
 	if (rel->fdwroutine != NULL)
 		raise_foreign(entry->relid);
-	if (dp_run_prefer_public_index(rel) ||
-		!dp_run_may_share_public(root, planning))
+	if (prefer_public_index(rel) ||
+		!may_share_public(root, planning))
 	{
 		rel->partial_pathlist = NIL;
 		rel->consider_parallel = false;
@@ -422,7 +714,7 @@ is_allowed(const Plan *plan, const dp_public_facts *facts)
 		case T_WindowAgg:
 			return facts->private_names > 0;
 		case T_IndexScan:
-			return dp_run_reads_public_part((const IndexScan *) plan, facts);
+			return reads_public_part((const IndexScan *) plan, facts);
 		default:
 			return false;
 	}

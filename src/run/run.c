@@ -12,7 +12,7 @@
  *	  5. the reader executes the inner query; only now is a private row read;
  *	  6. it draws noise and forgets the exact numbers (work.c).
  *
- * The result of 2 and the price may be kept for the next run (kept_job.c),
+ * The result of 2 and the price may be kept for the next run (kept.c),
  * which begins with 3.
  *
  * Only noisy rows are returned.  Steps 5 and 6 happen in this process only for
@@ -140,7 +140,7 @@ typedef struct made_up
 
 /* The constant for a parameter; the parameter itself if it is unknown. */
 static Node *
-value_of(const Param *param, const made_up *values)
+run_value_of(const Param *param, const made_up *values)
 {
 	int			n = DP_HOISTED_PARAM(param->paramid);
 	Const	   *constant = values->part;
@@ -165,7 +165,7 @@ fill_params_mutator(Node *node, void *context)
 		return NULL;
 	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXTERN &&
 		((Param *) node)->paramid < 0)
-		return value_of((Param *) node, context);
+		return run_value_of((Param *) node, context);
 	if (IsA(node, Query))
 		return (Node *) query_tree_mutator((Query *) node,
 										   fill_params_mutator, context, 0);
@@ -184,7 +184,7 @@ fill_params_mutator(Node *node, void *context)
  * rows they hand over all rows.
  */
 static dp_workers
-find_workers(const dp_release_spec *spec)
+run_find_workers(const dp_release_spec *spec)
 {
 	int64		size = 0;
 	int			i;
@@ -266,7 +266,7 @@ dp_run_make_ready(const dp_block *block,
  * first, then the unit if units have many rows, then the aggregates.
  */
 static Query *
-inner_query(const dp_release_spec *spec)
+run_inner_query(const dp_release_spec *spec)
 {
 	Query	   *inner = copyObject(spec->block->inner);
 	List	   *targets =
@@ -286,7 +286,7 @@ static Query *
 ready_release(const dp_release_spec *spec, const dp_ledger_standing *standing,
 			  dp_inner *run)
 {
-	Query	   *inner = inner_query(spec);
+	Query	   *inner = run_inner_query(spec);
 
 	run->local = standing->exempt;
 	run->facts.groups = (long) spec->groups + 1;
@@ -303,7 +303,7 @@ static PlannedStmt *
 plan_release(const dp_release_spec *spec, Query *inner, dp_inner *run)
 {
 	dp_measure_group_by_place(spec, inner);
-	return dp_run_plan_inner(run, inner, find_workers(spec));
+	return dp_run_plan_inner(run, inner, run_find_workers(spec));
 }
 
 /* Up to this fanout, joined rows may be spooled to disk as they are. */
@@ -313,7 +313,7 @@ plan_release(const dp_release_spec *spec, Query *inner, dp_inner *run)
  * dp_run_find_way
  *	  The block, or an equivalent one: if one protected relation is joined and
  *	  each of its rows makes many, its rows are gathered by unit, too, so that
- *	  joined rows stay in memory (bound/gather_unit.c). row: bytes of a row
+ *	  joined rows stay in memory (bound/gather.c). row: bytes of a row
  *	  that is bounded; counted: how many rows of a unit may count.
  *
  * Errors: 54000 one row may be joined with too many.

@@ -35,41 +35,12 @@ extern const char dp_run_decision_name[];
 extern void dp_run_check_prices(const dp_release_spec *spec,
 									const dp_ledger_standing *standing);
 extern const char *dp_run_mechanism_name(const dp_measure *measure);
-extern char *dp_run_mechanism_text(const dp_release_spec *spec);
 extern void dp_run_request(const dp_release_spec *spec,
 						   dp_ledger_request *request);
 
-/* large_keys.c */
-extern void dp_run_find_large_keys(dp_release_spec *spec);
-extern int	dp_run_share(const dp_release_spec *spec);
-extern char *dp_run_large_text(const dp_release_spec *spec);
+/* inner_plan.c */
 
-/* disjoint.c */
-extern void dp_run_find_disjoint(dp_release_spec *spec);
-extern void dp_run_add_values(const dp_release_spec *spec,
-							  const dp_charge *charges, dp_charge *sum);
-extern char *dp_run_disjoint_text(const dp_release_spec *spec);
-
-/* key_conditions.c */
-extern List *dp_run_begin_key_conditions(const dp_block *block,
-										 PlanState *plan);
-extern List *dp_run_find_others(const dp_release_spec *spec);
-extern bool dp_run_may_have_rows(List *conditions, const List *others,
-								 TupleTableSlot *slot, ExprContext *econtext);
-
-/* key_domains.c */
-extern List *dp_run_decide_keys(const dp_block *block, EState *estate,
-								List **settled);
-
-/* key_values.c */
-extern Node *dp_run_key_values(const dp_block *block, dp_key *key,
-							   EState *estate);
-
-/* needs.c */
-extern bool dp_run_find_needs(Query *inner, dp_reader_needs *needs,
-							  bool *toast);
-
-typedef struct dp_kept_job dp_kept_job; /* kept_job.c */
+typedef struct dp_kept_job dp_kept_job; /* kept.c */
 
 /* run.c */
 extern void dp_run_check_plan(const dp_release_spec *spec,
@@ -81,7 +52,7 @@ extern Tuplestorestate *dp_run_release(dp_release_spec *spec,
 									   dp_kept_job *wanted,
 									   TimestampTz *stored_at);
 
-/* released_rows.c */
+/* kept.c */
 typedef struct dp_run_rows
 {
 	Tuplestorestate *store;
@@ -94,6 +65,49 @@ extern bool dp_run_has_answer(const dp_release_spec *spec,
 							  const dp_ledger_standing *standing,
 							  EState *estate, TupleDesc result,
 							  TimestampTz *stored_at);
+#define DP_RUN_KEPT 64
+
+typedef struct dp_kept
+{
+	MemoryContext context;		/* holds the struct that begins with this, and
+								 * all that it points to */
+	int64		nonce;
+	int			index;
+} dp_kept;
+
+typedef struct dp_kept_ring
+{
+	dp_kept    *entry[DP_RUN_KEPT];
+	int			next;			/* the next to be overwritten */
+} dp_kept_ring;
+extern bool dp_run_kept_standing(int64 nonce, int index,
+								 dp_ledger_standing *out);
+extern Tuplestorestate *dp_run_give_kept(int64 nonce, int index,
+										 TupleDesc result, dp_stamp *stamp,
+										 bool *stamped,
+										 TimestampTz *stored_at);
+extern void dp_run_keep(int64 nonce, int index, const dp_stamp *stamp,
+						const dp_release_spec *spec, const List *parameters,
+						ParamListInfo values,
+						const dp_ledger_standing *standing, TupleDesc result,
+						TimestampTz stored_at, Tuplestorestate *store);
+
+extern bool dp_run_follows_from_plan(const dp_release_spec *spec,
+									 const List *parameters,
+									 ParamListInfo values);
+extern uint64 dp_run_find_job(int64 nonce, int index,
+							  const dp_ledger_standing **standing,
+							  const List **named);
+extern Tuplestorestate *dp_run_do_kept_job(uint64 number, int64 nonce,
+										   int index, EState *estate,
+										   TupleDesc result);
+extern dp_kept_job *dp_run_want_job(int64 nonce, int index,
+									const dp_stamp *stamp,
+									const dp_ledger_standing *standing,
+									const List *named,
+									const dp_release_spec *spec);
+extern bool dp_run_seal_job(dp_kept_job *wanted, dp_reader_job *job);
+extern void dp_run_keep_job(dp_kept_job *wanted);
 
 /* public_plan.c */
 typedef struct dp_inner_planning dp_inner_planning;
@@ -117,31 +131,23 @@ extern bool dp_run_lacks_right(Query *query);
 extern bool dp_run_reaches_protected(Query *query);
 extern void dp_run_check_rights_first(Query *query);
 extern void dp_run_check_rights_met(PlannerInfo *root, Oid relid);
-
-/* refuse_rows.c */
 extern dp_refusal *dp_run_make_refusal(Oid named, Oid relid, Query *query,
 									   const char *hint);
-extern dp_refusal *dp_run_refuse_rows(Query *query);
 extern dp_refusal *dp_run_refuse_entries(Query *level);
 
-/* refuse_plan.c */
-extern void dp_run_denial_init(void);
+/* release_price.c */
+extern void dp_run_find_disjoint(dp_release_spec *spec);
+extern void dp_run_add_values(const dp_release_spec *spec,
+							  const dp_charge *charges, dp_charge *sum);
+extern char *dp_run_disjoint_text(const dp_release_spec *spec);
+extern void dp_run_set_part(dp_release_spec *spec, bool replace,
+								Datum value, bool isnull);
+extern void dp_run_check_part(dp_release_spec *spec, Snapshot snapshot);
 
 /* row_security.c */
 extern void dp_run_hide_rows(PlannerInfo *root, RelOptInfo *rel);
 extern void dp_run_hide_rows_first(PlannerInfo *root, RelOptInfo *rel,
 									   const RangeTblEntry *entry);
-
-/* own_lines.c */
-extern void dp_run_add_own_lines(PlannerInfo *root, RelOptInfo *rel,
-								 List *indexes);
-
-/* part_charge.c */
-extern void dp_run_set_part(dp_release_spec *spec, bool replace,
-								Datum value, bool isnull);
-extern void dp_run_check_part(dp_release_spec *spec, Snapshot snapshot);
-
-/* toast_locks.c */
 extern List *dp_run_lock_toast(const List *relids, List **locked);
 
 /* own_query.c */
@@ -152,7 +158,7 @@ extern void dp_run_check_columns(TupleDesc columns, const List *targets);
 extern void dp_run_open_only(PlannedStmt *plan, ParamListInfo params,
 							 QueryEnvironment *environment);
 
-/* fanout.c */
+/* joined_rows.c */
 
 /* The rows of a source so far. */
 typedef struct dp_fanout_tally
@@ -165,18 +171,12 @@ typedef struct dp_fanout_tally
 								 * least 1 */
 } dp_fanout_tally;
 
-extern dp_fanout_tally *dp_run_fanout_begin(const dp_joined *source);
-extern void dp_run_fanout_add(dp_fanout_tally *tally, const Datum *values,
-							  const bool *nulls);
-extern int64 dp_run_fanout_end(dp_fanout_tally *tally);
 extern int64 dp_run_fanout_multiply(int64 a, int64 b);
 extern void dp_run_check_fanout(int64 fanout, Size record);
 extern void dp_run_check_once(const dp_block *block, int64 fanout);
 extern void dp_run_tell_lost(const dp_release_spec *spec, int64 matched);
 extern void dp_run_tell_room(int64 fanout, Size record, int64 counted,
 							 bool levels);
-
-/* joined_rows.c */
 extern const char *dp_run_joined_piece(const dp_joined_rows *rows, int n,
 									   Size *size);
 
@@ -186,11 +186,6 @@ typedef struct dp_piece_row
 	int32		number;			/* of the source */
 	uint32		size;			/* of the tuple */
 } dp_piece_row;
-
-/* joined_digest.c */
-extern void dp_run_digest_joined(const dp_joined_rows *rows, uint8 *out);
-
-/* unit_sizes.c */
 extern Size dp_run_least_bytes(const dp_gather_limits *limits);
 
 /* stored_answer.c */
@@ -226,60 +221,6 @@ extern void dp_run_keep_answer(const dp_run_question *question,
 							   const dp_run_stored *stored, int64 ledger_id,
 							   Tuplestorestate *store);
 
-/* kept.c */
-#define DP_RUN_KEPT 64
-
-typedef struct dp_kept
-{
-	MemoryContext context;		/* holds the struct that begins with this, and
-								 * all that it points to */
-	int64		nonce;
-	int			index;
-} dp_kept;
-
-typedef struct dp_kept_ring
-{
-	dp_kept    *entry[DP_RUN_KEPT];
-	int			next;			/* the next to be overwritten */
-} dp_kept_ring;
-
-extern void *dp_run_kept_find(const dp_kept_ring *ring, int64 nonce,
-							  int index);
-extern void dp_run_kept_forget(dp_kept_ring *ring, dp_kept *kept);
-extern void dp_run_kept_add(dp_kept_ring *ring, dp_kept *kept);
-
-/* kept_answer.c */
-extern bool dp_run_kept_standing(int64 nonce, int index,
-								 dp_ledger_standing *out);
-extern Tuplestorestate *dp_run_give_kept(int64 nonce, int index,
-										 TupleDesc result, dp_stamp *stamp,
-										 bool *stamped,
-										 TimestampTz *stored_at);
-extern void dp_run_keep(int64 nonce, int index, const dp_stamp *stamp,
-						const dp_release_spec *spec, const List *parameters,
-						ParamListInfo values,
-						const dp_ledger_standing *standing, TupleDesc result,
-						TimestampTz stored_at, Tuplestorestate *store);
-
-extern bool dp_run_follows_from_plan(const dp_release_spec *spec,
-									 const List *parameters,
-									 ParamListInfo values);
-
-/* kept_job.c */
-extern uint64 dp_run_find_job(int64 nonce, int index,
-							  const dp_ledger_standing **standing,
-							  const List **named);
-extern Tuplestorestate *dp_run_do_kept_job(uint64 number, int64 nonce,
-										   int index, EState *estate,
-										   TupleDesc result);
-extern dp_kept_job *dp_run_want_job(int64 nonce, int index,
-									const dp_stamp *stamp,
-									const dp_ledger_standing *standing,
-									const List *named,
-									const dp_release_spec *spec);
-extern bool dp_run_seal_job(dp_kept_job *wanted, dp_reader_job *job);
-extern void dp_run_keep_job(dp_kept_job *wanted);
-
 /* kept_plan.c */
 typedef struct dp_kept_plan dp_kept_plan;
 
@@ -312,7 +253,17 @@ extern void dp_run_fill_job(const dp_release_spec *spec,
 								PlannedStmt *plan, dp_reader_job *job);
 extern void dp_run_work_init(void);
 
-/* told_order.c */
+/* key_domains.c */
+extern void dp_run_find_large_keys(dp_release_spec *spec);
+extern int	dp_run_share(const dp_release_spec *spec);
+extern char *dp_run_large_text(const dp_release_spec *spec);
+extern List *dp_run_begin_key_conditions(const dp_block *block,
+										 PlanState *plan);
+extern List *dp_run_find_others(const dp_release_spec *spec);
+extern bool dp_run_may_have_rows(List *conditions, const List *others,
+								 TupleTableSlot *slot, ExprContext *econtext);
+extern List *dp_run_decide_keys(const dp_block *block, EState *estate,
+								List **settled);
 typedef struct dp_told_order dp_told_order;
 
 extern dp_told_order *dp_run_order_begin(const dp_release_spec *spec,
@@ -326,8 +277,6 @@ struct ExplainState;
 extern void dp_run_explain(const dp_release_spec *spec, bool charged,
 						   TimestampTz stored_at, EState *estate,
 						   struct ExplainState *es);
-
-/* last_release.c */
 typedef struct dp_past_release dp_past_release;
 
 extern void dp_run_remember(const dp_release_spec *spec,
@@ -336,7 +285,7 @@ extern dp_past_release *dp_run_copy_past(int64 *ledger_id);
 extern void dp_run_remember_past(const dp_past_release *past,
 								 int64 ledger_id);
 
-/* describe.c: one released value as texts, all palloc'd. */
+/* explain.c: one released value as texts, all palloc'd. */
 typedef struct dp_description
 {
 	char	   *name;			/* "dp_sum(age)" or the aggregate's name */
@@ -349,10 +298,7 @@ typedef struct dp_description
 	char	   *error;			/* 95% error */
 } dp_description;
 
-extern dp_description dp_run_describe(const dp_release_spec *spec,
-										  int value);
-
-/* shared_store.c */
+/* node.c */
 typedef struct dp_shared_store
 {
 	EState	   *root;
@@ -362,16 +308,9 @@ typedef struct dp_shared_store
 	TimestampTz stored_at;		/* when the stored answer was stored, or 0 */
 	const dp_release_spec *spec;	/* what it ran as; NULL for a kept job or
 									 * answer */
-	List	   *others;			/* of the keys (key_conditions.c) */
+	List	   *others;			/* of the keys (key_domains.c) */
 	int			references;
 } dp_shared_store;
-
-extern dp_shared_store *dp_run_attach_shared(EState *estate, int64 nonce,
-											 int index);
-extern void dp_run_detach_shared(dp_shared_store *shared);
-
-/* node.c */
-
 /* The node that the custom scan of a release carries. */
 typedef struct dp_release_plan
 {
@@ -397,7 +336,7 @@ extern void dp_run_add_path(PlannerInfo *root, RelOptInfo *rel,
 								dp_block *block, uint64 nonce, int index);
 extern bool dp_run_is_release(const Plan *plan);
 
-/* shared_rows.c */
+/* named_stores.c */
 extern void dp_run_shared_rows_init(void);
 
 /* quiet.c */

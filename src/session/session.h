@@ -67,7 +67,7 @@ extern dp_session *dp_session_find(int64 id, dp_session_kind kind,
 extern void dp_session_close(int64 id, dp_session_kind kind);
 
 /*
- * question.c: dp_session_ask reads and has the worker decide; once rows are
+ * store.c: dp_session_ask reads and has the worker decide; once rows are
  * being read, any error, a cancel or a FATAL closes the session.
  */
 extern void dp_session_check_predicate(const char *predicate);
@@ -75,7 +75,7 @@ extern void dp_session_ask(const dp_session *session, dp_reading *reading,
 						   const dp_session_question *question,
 						   dp_session_reply *reply);
 
-/* tell.c */
+/* sparse_vector.c */
 extern char *dp_session_tell_charge(const dp_charge *charge, dp_fixed for_n,
 									const char *dataset);
 extern char *dp_session_tell_number(int64 n, const char *what);

@@ -27,25 +27,12 @@ typedef struct dp_sparse_call
 {
 	dp_sparse_request request;
 	Numeric		alpha;			/* wanted; NULL: whatever is reached */
-	dp_session_terms terms;		/* of dp_session_plan_sparse */
+	dp_session_terms terms;		/* of plan_sparse */
 	char		mechanism[DP_MECHANISM_LENGTH]; /* for the ledger */
 	const char *rows;			/* dp_reading_rows_text */
 } dp_sparse_call;
 
-/* sparse_request.c */
-extern void dp_session_read_sparse(FunctionCallInfo fcinfo,
-								   const dp_sparse_places *places,
-								   dp_sparse_call *out);
-extern void dp_session_plan_sparse(dp_sparse_call *call,
-								   const dp_reading *reading, Oid relid,
-								   int64 questions);
-extern int64 dp_session_to_bigint(dp_int128 x);
-extern char *dp_session_integer_text(dp_uint128 x);
-
 /* sparse_vector.c */
 extern void dp_session_sparse_init(void);
-
-/* tell.c */
-extern void dp_session_tell_sparse(int64 id, const dp_sparse_call *call);
 
 #endif							/* DP_SESSION_SPARSE_H */

@@ -4,7 +4,7 @@
  *	  that the worker carries out on them.
  *
  * Who writes.  Only the ledger's worker writes dp_pg.session, session_secret
- * and session_question, in store_worker.c.  store.c and question.c run in the
+ * and session_question, in store_worker.c.  store.c run in the
  * asking connection and send requests, whose exact numbers come from the
  * process that reads the rows.
  */
@@ -71,23 +71,10 @@ StaticAssertDecl(sizeof(dp_session_task) <= DP_TASK_DATA,
 StaticAssertDecl(sizeof(dp_session_verdict) <= DP_TASK_REPLY,
 				 "answers about sessions do not fit");
 
-/* fate.c */
+/* store.c */
 extern dp_session_fate dp_session_judge(const dp_session_row *row);
 extern bool dp_session_fits(const dp_session *session, const char *predicate);
 extern void dp_session_count_text(dp_session *session, const char *predicate);
-
-/* store.c */
-extern void dp_session_raise_closed(int64 id, const char *detail);
-extern void dp_session_raise_too_long(int64 id, int64 bytes_left,
-									  const char *predicate);
-extern void dp_session_raise_fate(dp_session_fate fate, int64 id,
-								  const dp_session_terms *terms);
-extern void dp_session_check_fate(const dp_session_row *row);
-extern dp_session_task *dp_session_start_task(dp_ledger_request *request,
-											  const NameData *dataset,
-											  dp_session_act act);
-
-/* question.c */
 extern void dp_session_question_init(void);
 
 /* store_worker.c */

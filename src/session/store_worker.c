@@ -49,7 +49,7 @@ static int	session_count;
 
 /* Wipe what was read and drawn, above all the thresholds. */
 static void
-forget(void)
+store_worker_forget(void)
 {
 	explicit_bzero(sessions, sizeof(group_session) * session_count);
 	session_count = 0;
@@ -62,7 +62,7 @@ forget(void)
 static void
 begin(void)
 {
-	forget();
+	store_worker_forget();
 	dp_catalog_lock_sessions(RowExclusiveLock);
 }
 
@@ -149,7 +149,7 @@ is_paid(const dp_session_row *row, const dp_task_call *call)
 
 /* The question, which every ask carries. */
 static const char *
-text_of(const dp_task_call *call)
+store_worker_text_of(const dp_task_call *call)
 {
 	return call->text ? call->text : "";
 }
@@ -169,7 +169,7 @@ judge_question(group_session *s, const dp_task_call *call,
 	fate = dp_session_judge(&s->row);
 	if (fate != DP_SESSION_WELL)
 		return fate;
-	if (!dp_session_fits(&s->row.session, text_of(call)))
+	if (!dp_session_fits(&s->row.session, store_worker_text_of(call)))
 		return DP_SESSION_TOO_LONG;
 	if (!is_paid(&s->row, call))
 		return DP_SESSION_ENDED;
@@ -203,8 +203,8 @@ exceed(group_session *s, const dp_session_task *task,
 }
 
 static void
-ask(group_session *s, const dp_task_call *call, const dp_session_task *task,
-	dp_session_verdict *verdict)
+store_worker_ask(group_session *s, const dp_task_call *call,
+				 const dp_session_task *task, dp_session_verdict *verdict)
 {
 	dp_session *session = &s->row.session;
 	dp_session_reply *reply = &verdict->reply;
@@ -221,11 +221,12 @@ ask(group_session *s, const dp_task_call *call, const dp_session_task *task,
 												  &reply->above),
 						   "compare with a noisy threshold");
 	session->asked++;
-	dp_session_count_text(session, text_of(call));
+	dp_session_count_text(session, store_worker_text_of(call));
 	s->changed = true;
 	if (reply->above)
 		exceed(s, task, &law, reply);
-	dp_catalog_append_question(s->id, session->asked, text_of(call),
+	dp_catalog_append_question(s->id, session->asked,
+							   store_worker_text_of(call),
 							   reply->above ? session->above : 0,
 							   reply->answer, reply->above ? task->guess : 0);
 	reply->asked = session->asked;
@@ -282,7 +283,7 @@ run(const dp_task_call *call, dp_task_reply *reply)
 	switch (task->act)
 	{
 		case DP_SESSION_ASK:
-			ask(s, call, task, verdict);
+			store_worker_ask(s, call, task, verdict);
 			break;
 		case DP_SESSION_CLOSE:
 			close_session(s, call, task, verdict);
@@ -335,7 +336,7 @@ finish(void)
 		dp_catalog_write_session(&s->row, s->closed, s->reason);
 		write_secret(s);
 	}
-	forget();
+	store_worker_forget();
 }
 
 const dp_task_methods dp_session_tasks = {begin, run, finish};

@@ -42,16 +42,10 @@ typedef struct dp_synth_iterated
 #define DP_ITERATED_DATA(piece) \
 	((char *) (piece) + MAXALIGN(sizeof(dp_synth_iterated)))
 
-/* ---- iterate_alpha.c ---- */
-extern double dp_synth_iterate_needed(const dp_iterate_terms *terms,
-									  double alpha);
-extern void dp_synth_iterate_tell_alpha(const dp_iterate_terms *terms,
-										double alpha);
-
 /* ---- iterate_run.c ---- */
 extern void dp_synth_iterate_init(void);
 
-/* ---- the connection's side (iterate_release.c) ---- */
+/* ---- the connection's side (iterate_call.c) ---- */
 
 typedef struct dp_iteration
 {
@@ -76,23 +70,9 @@ typedef struct dp_iteration
 	struct dp_own_update *own;	/* DP_ITERATE_OWN only */
 } dp_iteration;
 
-/*
- * A charge and what it pays for: the steps, and the hypothesis unless the
- * update is the caller's own.
- */
-extern void dp_synth_iterate_release(dp_iteration *s);
-/*
- * Verify the reading as it is now; prepare also finds the price and the end.
- */
-extern void dp_synth_iterate_verify(dp_iteration *s);
-extern void dp_synth_iterate_prepare(dp_iteration *s);
-/* A DETAIL: when rounds end, and how many rows of a unit count. */
-extern const char *dp_synth_iterate_bounds_text(const dp_iteration *s);
+/* ---- what that costs (iterate_call.c) ---- */
 
-/* ---- what that costs (iterate_price.c) ---- */
-extern void dp_synth_iterate_price(dp_iteration *s);
-
-/* ---- an update algorithm of the caller's own (iterate_own.c) ---- */
+/* ---- an update algorithm of the caller's own (iterate_call.c) ---- */
 
 typedef struct dp_own_update
 {
@@ -105,9 +85,5 @@ typedef struct dp_own_update
 	dp_fixed	delta;
 	uint64		sensitivity;	/* of counts, as last shown to the caller */
 } dp_own_update;
-
-extern dp_own_update *dp_synth_own_find(const char *name);
-extern void dp_synth_own_begin(dp_iteration *s);
-extern void dp_synth_own_run(dp_iteration *s);
 
 #endif							/* DP_SYNTH_ITERATE_H */

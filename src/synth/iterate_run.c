@@ -45,7 +45,7 @@ host_release(void *state, void *memory)
 
 /* Called once a round; the number of rounds is public. */
 static void
-host_pulse(void *state)
+iterate_run_host_pulse(void *state)
 {
 	iterating  *s = state;
 
@@ -144,7 +144,8 @@ static void
 finish(void *state, const int64 *counts, dp_reader_sink sink, void *context)
 {
 	iterating  *s = state;
-	dp_host		host = {host_allocate, host_release, host_pulse, s};
+	dp_host		host = {host_allocate, host_release, iterate_run_host_pulse,
+	s};
 	int			taken = 1;
 	dp_status	status;
 

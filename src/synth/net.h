@@ -23,16 +23,7 @@ typedef struct dp_net_candidates
 	int			queries;		/* answers that each has */
 } dp_net_candidates;
 
-/* net_grid.c */
-extern dp_binary_grid dp_synth_net_grid_for(Numeric sensitivity,
-											dp_uint128 *granules);
-
-/* net_candidates.c */
-extern void dp_synth_net_read_candidates(dp_net_candidates *out, Oid relid,
-										 const char *answers, int queries,
-										 TupleDesc wanted);
-extern void dp_synth_net_put(const dp_net_candidates *candidates, int64 chosen,
-							 ReturnSetInfo *result);
+/* net.c */
 
 /*
  * The candidates' answers in granules, some candidates at a time: a
@@ -47,15 +38,6 @@ typedef struct dp_net_answers
 	int64		room;			/* candidates of a piece */
 	dp_int128  *piece;
 } dp_net_answers;
-
-extern void dp_synth_net_answers_begin(dp_net_answers *answers,
-									   const dp_net_candidates *candidates,
-									   const dp_binary_grid *grid);
-extern const void *dp_synth_net_answers_next(void *context, Size *size);
-extern void dp_synth_net_answers_end(dp_net_answers *answers);
-
-/* net_run.c */
-
 /* What a choice needs in addition to its source, the answers; public. */
 typedef struct dp_net_choice
 {
@@ -70,10 +52,6 @@ typedef struct dp_net_chosen
 	int64		candidate;
 } dp_net_chosen;
 
-extern void dp_synth_net_score(const dp_int128 *answers, int64 n, int queries,
-							   const dp_int128 *truths, dp_int128 *scores);
-extern int64 dp_synth_net_choose(const dp_net_choice *choice,
-								 dp_int128 *scores);
 extern void dp_synth_net_init(void);
 
 #endif							/* DP_SYNTH_NET_H */

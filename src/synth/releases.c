@@ -1,19 +1,19 @@
 /*
  * releases.c
- *	  Records of what was released as a table: dp_pg.released.
- *
- * The ledger's worker writes the record in the transaction of the charge, so a
- * release that was rolled back is recorded as well: what was seen stays seen.
- * A second task adds results when the table was drawn; a record without them
- * is of a release that was paid for and perhaps not delivered.
+ *	  Released tables: where a release may be called from, its charge, its
+ *	  record in dp_pg.released, and the table it goes into.
  */
 #include "postgres.h"
 
 #include <math.h>
 
+#include "catalog/namespace.h"
 #include "miscadmin.h"
+#include "nodes/plannodes.h"
+#include "parser/parsetree.h"
 #include "pgstat.h"
 #include "storage/latch.h"
+#include "tcop/pquery.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/json.h"
@@ -23,6 +23,171 @@
 #include "../protect/dp_protect.h"
 #include "releases.h"
 #include "synth.h"
+
+/* ----------------
+ *		The table that the running statement writes, as far as it shows.
+ * ----------------
+ */
+
+static char *
+name_of(Oid relid)
+{
+	return get_rel_name(relid) ? dp_protect_qualified_name(relid) : NULL;
+}
+
+/*
+ * target
+ *	  The table of CREATE TABLE AS, SELECT INTO or INSERT that the client sent;
+ *	  NULL for any other statement.
+ */
+static char *
+target(void)
+{
+	PlannedStmt *statement;
+
+	if (!PortalIsValid(ActivePortal) ||
+		list_length(ActivePortal->stmts) != 1)
+		return NULL;
+	statement = linitial_node(PlannedStmt, ActivePortal->stmts);
+	if (statement->commandType == CMD_UTILITY &&
+		IsA(statement->utilityStmt, CreateTableAsStmt))
+	{
+		IntoClause *into =
+		((CreateTableAsStmt *) statement->utilityStmt)->into;
+
+		/* it has been created by now */
+		return name_of(RangeVarGetRelid(into->rel, NoLock, true));
+	}
+	if (statement->commandType == CMD_INSERT &&
+		statement->resultRelations != NIL)
+		return name_of(rt_fetch(linitial_int(statement->resultRelations),
+								statement->rtable)->relid);
+	return NULL;
+}
+
+/* ----------------
+ *		The process that reads tells the connection its progress
+ *		(dp_pg.progress).
+ * ----------------
+ */
+
+#define INTERVAL 50000			/* us between two tellings of one phase */
+
+/* dp_synth_tell_progress: see synth.h. */
+void
+dp_synth_tell_progress(dp_synth_teller *teller, dp_phase phase,
+					   int64 done)
+{
+	dp_synth_piece piece = {phase, done};
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (phase == teller->phase && now - teller->at < INTERVAL)
+		return;
+	teller->phase = phase;
+	teller->at = now;
+	teller->sink(teller->context, &piece, sizeof(piece));
+}
+
+/* dp_synth_hear_progress: see synth.h. */
+bool
+dp_synth_hear_progress(const void *data)
+{
+	const dp_synth_piece *piece = data;
+
+	if (piece->phase == 0)
+		return false;
+	dp_bridge_progress((dp_phase) piece->phase, piece->done);
+	return true;
+}
+
+/* ----------------
+ *		What calls of this room's functions have in common.
+ * ----------------
+ */
+
+/* dp_synth_counted: see synth.h. */
+char *
+dp_synth_counted(int64 n, const char *one, const char *many)
+{
+	return psprintf(INT64_FORMAT " %s", n, n == 1 ? one : many);
+}
+
+/* dp_synth_failure: see synth.h. */
+double
+dp_synth_failure(FunctionCallInfo fcinfo, int place)
+{
+	return dp_acct_fixed_approx(
+		dp_bridge_failure(fcinfo, place, "errors are no larger"));
+}
+
+/* dp_synth_rows: see synth.h. */
+double
+dp_synth_rows(FunctionCallInfo fcinfo, int place)
+{
+	int64		rows = PG_GETARG_INT64(place);
+
+	if (rows < 1 || rows > PG_INT32_MAX)
+		dp_bridge_raise_parameter("max_rows must be from 1 to 2147483647",
+								  "It is the number of rows of a privacy "
+								  "unit that count.");
+	return (double) rows;
+}
+
+/*
+ * The result's columns must be known: in a SELECT list those of a record
+ * are not.
+ */
+static void
+check_form(FunctionCallInfo fcinfo, const char *function)
+{
+	const ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	if (result == NULL || !IsA(result, ReturnSetInfo) ||
+		!(result->allowedModes & SFRM_Materialize) ||
+		result->expectedDesc == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("%s must be called in FROM", function),
+				 errdetail("It returns rows whose columns the query must "
+						   "name."),
+				 errhint("Write SELECT * FROM %s(...) AS t(...).",
+						 function)));
+}
+
+/* dp_synth_check_place: see synth.h. */
+void
+dp_synth_check_place(FunctionCallInfo fcinfo, const char *function)
+{
+	dp_bridge_require_preload();
+	dp_bridge_forbid_serializable();
+	dp_bridge_forbid_parallel();
+	check_form(fcinfo, function);
+}
+
+/* dp_synth_request: see synth.h. */
+void
+dp_synth_request(dp_ledger_request *out, const char *dataset,
+				 const dp_ledger_standing *standing, int64 fingerprint,
+				 const dp_charge *charge, const char *mechanism)
+{
+	MemSet(out, 0, sizeof(*out));
+	namestrcpy(&out->dataset, dataset);
+	strlcpy(out->mechanism, mechanism, DP_MECHANISM_LENGTH);
+	out->charge = *charge;
+	out->releases = 1;
+	out->fingerprint = fingerprint;
+	out->replace_one = standing->replace_one;
+}
+
+/* ----------------
+ *		Records of what was released as a table: dp_pg.released.
+ *
+ * The ledger's worker writes the record in the transaction of the charge, so a
+ * release that was rolled back is recorded as well: what was seen stays seen.
+ * A second task adds results when the table was drawn; a record without them
+ * is of a release that was paid for and perhaps not delivered.
+ * ----------------
+ */
 
 /* ms for which handing over results is retried, and ms between attempts */
 #define COMPLETE_PATIENCE 10000
@@ -229,7 +394,7 @@ record_text(const dp_synth_record *record)
 	append_text(&out, "mechanism", record->mechanism);
 	append_text(&out, "relation", record->relation);
 	append_text(&out, "protected", record->base);
-	append_text(&out, "target", dp_synth_target());
+	append_text(&out, "target", target());
 	appendStringInfoString(&out, "\"columns\": ");
 	append_texts(&out, record->columns);
 	appendStringInfo(&out, ", \"parameters\": {%s}}",

@@ -6,6 +6,5 @@
 #define DP_SYNTH_RELEASES_H
 
 extern void dp_synth_releases_init(void);
-extern char *dp_synth_target(void);
 
 #endif							/* DP_SYNTH_RELEASES_H */

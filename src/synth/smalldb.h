@@ -33,18 +33,7 @@ typedef struct dp_synth_smalldb_terms
 	double		beta;
 } dp_synth_smalldb_terms;
 
-/* smalldb_error.c */
-extern uint64 dp_synth_smalldb_best_size(const dp_synth_smalldb_terms *terms);
-extern double dp_synth_smalldb_alpha(uint64 queries, uint64 size);
-
-/* smalldb_queries.c */
-extern void dp_synth_queries_read(dp_synth_queries *out,
-								  const dp_universe *universe,
-								  ArrayType *texts);
-extern void dp_synth_queries_marginals(dp_synth_queries *out,
-									   const dp_universe *universe, int k);
-extern uint8 *dp_synth_queries_expand(const dp_synth_queries *queries,
-									  uint64 one);
+/* smalldb_release.c */
 
 /*
  * What a selection needs in addition to its source, the weights of all queries
@@ -65,9 +54,6 @@ typedef struct dp_synth_selected
 	int64		n;
 	uint32		cells[FLEXIBLE_ARRAY_MEMBER];	/* shape.size, ascending */
 } dp_synth_selected;
-
-/* smalldb_run.c */
-extern int	dp_synth_smalldb_workers(void);
 extern void dp_synth_smalldb_init(void);
 
 #endif							/* DP_SYNTH_SMALLDB_H */

@@ -19,7 +19,7 @@
 #include "../workload/dp_workload.h"
 #include "dp_synth.h"
 
-/* ---- calls (call.c) ---- */
+/* ---- calls (releases.c) ---- */
 
 /* "1 query", "2 queries": of a noun with its plural. */
 extern char *dp_synth_counted(int64 n, const char *one, const char *many);
@@ -87,7 +87,7 @@ extern int64 dp_synth_charge(dp_ledger_request *request,
 extern void dp_synth_finish(const char *dataset, int64 id, double error,
 							const char *results);
 
-/* ---- progress of a reading (teller.c) ---- */
+/* ---- progress of a reading (releases.c) ---- */
 
 /*
  * What uses of readings tell the connection, from the process that reads:

@@ -15,8 +15,514 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/varlena.h"
 
 #include "synthesize.h"
+
+/* ----------------
+ *		The tables that dp_synthesize must answer well, and those that it may
+ *		measure for that: all their parts.
+ * ----------------
+ */
+
+#define MOST_PARTS (1 << 20)	/* before duplicates are dropped */
+
+typedef struct set_list
+{
+	int			n;
+	int			room;
+	dp_columns *set;
+} set_list;
+
+static void
+add_set(set_list *list, dp_columns set)
+{
+	if (list->n == list->room)
+	{
+		list->room = list->room > 0 ? 2 * list->room : 64;
+		list->set = list->set == NULL ?
+			palloc(sizeof(dp_columns) * list->room) :
+			repalloc(list->set, sizeof(dp_columns) * list->room);
+	}
+	list->set[list->n++] = set;
+}
+
+/* Order by the number of columns, then by the columns. */
+static int
+compare_sets(const void *a, const void *b)
+{
+	dp_columns	x = *(const dp_columns *) a;
+	dp_columns	y = *(const dp_columns *) b;
+	int			nx = __builtin_popcountll(x);
+	int			ny = __builtin_popcountll(y);
+
+	return nx != ny ? (nx < ny ? -1 : 1) : x < y ? -1 : x > y;
+}
+
+static void
+sort_sets(set_list *list)
+{
+	int			n = 0;
+	int			i;
+
+	qsort(list->set, list->n, sizeof(dp_columns), compare_sets);
+	for (i = 0; i < list->n; i++)
+		if (i == 0 || list->set[i] != list->set[i - 1])
+			list->set[n++] = list->set[i];
+	list->n = n;
+}
+
+/*
+ * synthesis_order
+ *	  The engine's columns and shape, from the universe.
+ */
+static void
+synthesis_order(dp_synthesis *s)
+{
+	int			n = s->universe->naxes;
+	int			i;
+	int			j;
+
+	for (i = 0; i < n; i++)
+	{
+		for (j = i; j > 0 && s->universe->axes[s->order[j - 1]]->size >
+			 s->universe->axes[i]->size; j--)
+			s->order[j] = s->order[j - 1];
+		s->order[j] = i;
+	}
+	s->terms.shape.columns = n;
+	for (i = 0; i < n; i++)
+	{
+		s->axes[i] = s->universe->axes[s->order[i]];
+		s->terms.shape.size[i] = s->axes[i]->size;
+	}
+}
+
+static void
+synthesize_raise_too_many(const char *what, double found, double most)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("the marginals have too many %s", what),
+			 errdetail("There would be %.0f; at most %.0f are allowed.", found,
+					   most),
+			 errhint("Use fewer columns, fewer bins, smaller marginals, or "
+					 "a list of those that matter.")));
+}
+
+/* The weight of a table's errors: columns shared with wanted tables. */
+static int64
+synthesize_weight_of(dp_columns set, const set_list *wanted)
+{
+	int64		weight = 0;
+	int			i;
+
+	for (i = 0; i < wanted->n; i++)
+		weight += __builtin_popcountll(set & wanted->set[i]);
+	return Max(weight, 1);
+}
+
+static void
+make_tables(dp_synthesis *s, const set_list *all, const set_list *wanted)
+{
+	double		cells = 0;
+	int			i;
+
+	if (all->n > DP_SYNTHESIZE_TABLES)
+		synthesize_raise_too_many("tables of counts", all->n,
+								  DP_SYNTHESIZE_TABLES);
+	for (i = 0; i < all->n; i++)
+		cells += dp_model_shape_cells(&s->terms.shape, all->set[i]);
+	if (cells > DP_SYNTHESIZE_CELLS)
+		synthesize_raise_too_many("cells", cells, DP_SYNTHESIZE_CELLS);
+	s->cells = (int64) cells;
+	s->nwanted = wanted->n;
+	s->tables = palloc0(sizeof(dp_generator_table) * all->n);
+	for (i = 0; i < all->n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		s->tables[i].set = all->set[i];
+		s->tables[i].weight = synthesize_weight_of(all->set[i], wanted);
+		s->tables[i].wanted = bsearch(&all->set[i], wanted->set, wanted->n,
+									  sizeof(dp_columns),
+									  compare_sets) != NULL;
+	}
+	s->terms.ntables = all->n;
+	s->terms.table = s->tables;
+}
+
+/* All parts of the wanted tables, and every column. */
+static void
+close_downwards(dp_synthesis *s, set_list *wanted)
+{
+	set_list	all = {0, 0, NULL};
+	double		parts = 0;
+	int			i;
+
+	sort_sets(wanted);
+	for (i = 0; i < wanted->n; i++)
+		parts += ldexp(1, __builtin_popcountll(wanted->set[i]));
+	if (parts > MOST_PARTS)
+		synthesize_raise_too_many("parts", parts, MOST_PARTS);
+	for (i = 0; i < s->terms.shape.columns; i++)
+		add_set(&all, DP_COLUMN(i));
+	for (i = 0; i < wanted->n; i++)
+	{
+		dp_columns	part = wanted->set[i];
+
+		for (; part != 0; part = (part - 1) & wanted->set[i])
+			add_set(&all, part);
+	}
+	sort_sets(&all);
+	make_tables(s, &all, wanted);
+}
+
+/*
+ * synthesis_marginals
+ *	  All tables of k columns.
+ *
+ * Errors: 22023 k is not from 1 to the number of columns; 54000.
+ */
+static void
+synthesis_marginals(dp_synthesis *s, int k)
+{
+	set_list	wanted = {0, 0, NULL};
+	int			n = s->terms.shape.columns;
+	double		tables = 1;
+	dp_columns	set;
+	dp_columns	end = n == 64 ? 0 : DP_COLUMN(n);
+	int			i;
+
+	if (k < 1 || k > n)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("marginals must be from 1 to the number of columns, "
+						"not %d", k),
+				 errdetail("The number of columns is %d.", n),
+				 errhint("It is the number of columns of each marginal, "
+						 "often 2 or 3.")));
+	for (i = 0; i < k; i++)
+		tables = tables * (n - i) / (i + 1);
+	if (tables > DP_SYNTHESIZE_TABLES)
+		synthesize_raise_too_many("tables of counts", tables,
+								  DP_SYNTHESIZE_TABLES);
+	set = k == 64 ? ~(dp_columns) 0 : DP_COLUMN(k) - 1;
+	for (i = 0; i < (int) tables; i++)
+	{
+		dp_columns	low = set & (~set + 1);
+		dp_columns	ripple = set + low;
+
+		add_set(&wanted, set);
+		/* the next larger number with as many bits */
+		set = ripple | (((set ^ ripple) >> 2) / low);
+		if (end != 0 && set >= end)
+			break;
+	}
+	s->marginals = k;
+	close_downwards(s, &wanted);
+}
+
+/* The column of the engine with a name; 22023 when there is none. */
+static int
+synthesize_find_column(const dp_synthesis *s, const char *name,
+					   const char *text)
+{
+	int			i;
+
+	for (i = 0; i < s->terms.shape.columns; i++)
+		if (strcmp(NameStr(s->axes[i]->name), name) == 0)
+			return i;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("marginal \"%s\" names \"%s\", which is not in columns",
+					text, name),
+			 errhint("Write names as in SQL, separated by commas: 'age, "
+					 "\"native-country\"'.")));
+	return -1;
+}
+
+static dp_columns
+read_set(const dp_synthesis *s, const char *text)
+{
+	List	   *names = NIL;
+	dp_columns	set = 0;
+	ListCell   *lc;
+
+	if (!SplitIdentifierString(pstrdup(text), ',', &names) || names == NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("\"%s\" is not a list of columns", text),
+				 errhint("Write names as in SQL, separated by commas: 'age, "
+						 "\"native-country\"'.")));
+	foreach(lc, names)
+		set |= DP_COLUMN(synthesize_find_column(s, lfirst(lc), text));
+	return set;
+}
+
+/*
+ * synthesis_sets
+ *	  The tables of the sets of columns in an array of text, each a list of
+ *	  names.
+ *
+ * Errors: 22023 no sets, a NULL one, or a wrong name; 54000.
+ */
+static void
+synthesis_sets(dp_synthesis *s, ArrayType *sets)
+{
+	set_list	wanted = {0, 0, NULL};
+	Datum	   *values;
+	bool	   *nulls;
+	Size		total = 0;
+	int			n;
+	int			i;
+
+	deconstruct_array(sets, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls,
+					  &n);
+	if (n == 0 || n > DP_SYNTHESIZE_TABLES)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("there are %s marginals", n == 0 ? "no" : "too many"),
+				 errhint("Give from 1 to %d sets of columns, or how many "
+						 "columns a marginal has.", DP_SYNTHESIZE_TABLES)));
+	for (i = 0; i < n; i++)
+	{
+		char	   *names;
+
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("a marginal is NULL"),
+					 errhint("Write a list of columns.")));
+		names = TextDatumGetCString(values[i]);
+		total += strlen(names);
+		if (strlen(names) > DP_PREDICATE_LENGTH ||
+			total > DP_PREDICATES_LENGTH)
+			ereport(ERROR,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("marginals are too long"),
+					 errdetail("One may have %d bytes, and all together %d.",
+							   DP_PREDICATE_LENGTH, DP_PREDICATES_LENGTH),
+					 errhint("Write the names of columns and commas only.")));
+		add_set(&wanted, read_set(s, names));
+		s->sets = lappend(s->sets, names);
+	}
+	close_downwards(s, &wanted);
+}
+
+/*
+ * synthesis_reading
+ *	  The reading of all tables, one after the other: of rows with a place on
+ *	  every axis, so that all have the same sum, as the engine assumes.  Errors
+ *	  of dp_reading_of_tables.
+ */
+static dp_reading *
+synthesis_reading(const dp_synthesis *s)
+{
+	dp_reading_table *tables = palloc(sizeof(dp_reading_table) *
+									  s->terms.ntables);
+	int			i;
+	int			k;
+
+	for (i = 0; i < s->terms.ntables; i++)
+	{
+		int		   *axes = palloc(sizeof(int) * DP_UNIVERSE_AXES);
+
+		tables[i].naxes = 0;
+		for (k = 0; k < s->terms.shape.columns; k++)
+			if (s->tables[i].set & DP_COLUMN(k))
+				axes[tables[i].naxes++] = k;
+		tables[i].axes = axes;
+	}
+	return dp_reading_of_whole_tables(s->universe->relid, s->universe->naxes,
+									  s->axes, s->terms.ntables, tables);
+}
+
+/* ----------------
+ *		dp_synthesize_error: how large a workload is, and the errors that the
+ *		same price buys without dp_synthesize, for comparison.  Reads no data
+ *		and charges nothing.
+ * ----------------
+ */
+
+/* Places of the arguments. */
+enum
+{
+	ARG_SIZES,
+	ARG_MARGINALS,
+	ERROR_EPSILON,
+	ERROR_N,
+	ERROR_DELTA,
+	ARG_CONFIDENCE,
+	ERROR_ROWS
+};
+
+enum
+{
+	OUT_CELLS,
+	OUT_TABLES,
+	OUT_TABLE_CELLS,
+	OUT_SIGMA,
+	OUT_GAUSSIAN,
+	OUT_LAPLACE,
+	OUT_ROUNDS,
+	OUT_ALPHA,
+	OUT_END
+};
+
+static void
+read_shape(FunctionCallInfo fcinfo, dp_shape *shape)
+{
+	Datum	   *values;
+	bool	   *nulls;
+	int			n;
+	int			i;
+
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(ARG_SIZES), INT4OID,
+					  sizeof(int32), true, TYPALIGN_INT, &values, &nulls, &n);
+	if (n < 1 || n >= DP_SHAPE_COLUMNS)
+		dp_bridge_raise_parameter(psprintf("there must be from 1 to %d sizes",
+										   DP_SHAPE_COLUMNS - 1),
+								   "Give the number of public values of each "
+								   "column.");
+	shape->columns = n;
+	for (i = 0; i < n; i++)
+	{
+		shape->size[i] = nulls[i] ? 0 : DatumGetInt32(values[i]);
+		if (shape->size[i] < 1)
+			dp_bridge_raise_parameter("a size must be at least 1",
+									  "Give the number of public values of "
+									  "each column.");
+	}
+}
+
+/* Cells of all tables of k columns: an elementary symmetric polynomial. */
+static double
+cells_of_tables(const dp_shape *shape, int k)
+{
+	double		sum[DP_SHAPE_COLUMNS + 1] = {1};
+	int			i;
+	int			j;
+
+	for (i = 0; i < shape->columns; i++)
+		for (j = k; j > 0; j--)
+			sum[j] += sum[j - 1] * (double) shape->size[i];
+	return sum[k];
+}
+
+static double
+choose(int n, int k)
+{
+	double		ways = 1;
+	int			i;
+
+	for (i = 0; i < k; i++)
+		ways = ways * (n - i) / (i + 1);
+	return ways;
+}
+
+/* sigma of equal Gaussian noise on all tables; 0 without a delta. */
+static double
+plain_sigma(FunctionCallInfo fcinfo, dp_fixed epsilon, double tables)
+{
+	Numeric		number = dp_bridge_number(fcinfo, ERROR_DELTA);
+	dp_fixed	delta;
+	dp_fixed	rho;
+
+	if (number == NULL)
+		return 0;
+	delta = dp_bridge_check_number(number, "delta", DP_RANGE_INNER,
+								   DP_ROUND_DOWN, "It is a probability, well "
+								   "below one over the number of people.");
+	dp_bridge_check_status(dp_acct_zcdp_rho(epsilon, delta, &rho),
+						   "find sigma");
+	return sqrt(tables / (2 * dp_acct_fixed_approx(rho)));
+}
+
+/* MWEM's rounds; the book's promise for the cells of all tables. */
+static void
+fill_weights(const dp_shape *shape, double cells, double n, double epsilon,
+			 double beta, Datum *values, bool *nulls)
+{
+	double		universe = dp_model_shape_cells(shape, ~(dp_columns) 0);
+	dp_generator_table whole = {(DP_COLUMN(shape->columns)) - 1, true, 1,
+		NULL};
+	dp_generator_terms t;
+
+	nulls[OUT_ROUNDS] = nulls[OUT_ALPHA] = universe < 2 ||
+		universe > DP_UNIVERSE_CELLS;
+	if (nulls[OUT_ALPHA])
+		return;
+	MemSet(&t, 0, sizeof(t));
+	t.shape = *shape;
+	t.ntables = 1;
+	t.table = &whole;
+	values[OUT_ROUNDS] = Int32GetDatum(dp_model_mwem_rounds(&t, epsilon, n));
+	values[OUT_ALPHA] =
+		Float8GetDatum(dp_model_mwem_theorem_alpha(universe, cells, n, epsilon,
+												   beta));
+}
+
+PG_FUNCTION_INFO_V1(dp_synth_sql_synthesize_error);
+
+/*
+ * dp_synth_sql_synthesize_error
+ *	  dp_synthesize_error(sizes, marginals, epsilon, n, delta, confidence,
+ *	  max_rows).
+ *	  See sql/86_synthesize.sql.
+ *
+ * NULL delta: no Gaussian noise; another NULL: NULL.
+ */
+Datum
+dp_synth_sql_synthesize_error(PG_FUNCTION_ARGS)
+{
+	Datum		values[OUT_END] = {0};
+	bool		nulls[OUT_END] = {0};
+	dp_shape	shape;
+	dp_rational epsilon;
+	dp_fixed	fixed;
+	double		e;			/* per row of a unit */
+	double		rows;
+	double		n;
+	double		beta;
+	double		tables;
+	double		cells;
+	double		sigma;
+	int			k;
+	int			i;
+
+	for (i = 0; i <= ERROR_ROWS; i++)
+		if (i != ERROR_DELTA && PG_ARGISNULL(i))
+			PG_RETURN_NULL();
+	read_shape(fcinfo, &shape);
+	n = (double) PG_GETARG_INT64(ERROR_N);
+	k = PG_GETARG_INT32(ARG_MARGINALS);
+	if (n < 1)
+		dp_bridge_raise_parameter("n must be at least 1",
+								  "It is the number of rows.");
+	if (k < 1 || k > shape.columns)
+		dp_bridge_raise_parameter("marginals must be from 1 to the number "
+								  "of columns",
+								  "It is the number of columns of each.");
+	epsilon = dp_bridge_epsilon(fcinfo, ERROR_EPSILON, &fixed);
+	rows = dp_synth_rows(fcinfo, ERROR_ROWS);
+	e = (double) epsilon.num / (double) epsilon.den / rows;
+	beta = dp_synth_failure(fcinfo, ARG_CONFIDENCE);
+	tables = choose(shape.columns, k);
+	cells = cells_of_tables(&shape, k);
+	sigma = rows * plain_sigma(fcinfo, fixed, tables);
+
+	values[OUT_CELLS] = Float8GetDatum(dp_model_shape_cells(&shape,
+															~(dp_columns) 0));
+	values[OUT_TABLES] = Float8GetDatum(tables);
+	values[OUT_TABLE_CELLS] = Float8GetDatum(cells);
+	nulls[OUT_SIGMA] = nulls[OUT_GAUSSIAN] = sigma == 0;
+	values[OUT_SIGMA] = Float8GetDatum(sigma);
+	values[OUT_GAUSSIAN] = Float8GetDatum(sigma *
+										  sqrt(2 * log(2 * cells / beta)) / n);
+	values[OUT_LAPLACE] = Float8GetDatum(tables / e * log(cells / beta) / n);
+	fill_weights(&shape, cells, n, e, beta, values, nulls);
+	PG_RETURN_DATUM(dp_bridge_make_row(fcinfo, values, nulls));
+}
 
 /* The range of rho in which all laws of the schedule can be made. */
 #define LEAST_RHO 1e-12
@@ -41,7 +547,7 @@ enum
 /* ---- arguments ---- */
 
 static void
-read_method(FunctionCallInfo fcinfo, dp_synthesis *s)
+synthesize_read_method(FunctionCallInfo fcinfo, dp_synthesis *s)
 {
 	char	   *name;
 
@@ -67,24 +573,24 @@ read_method(FunctionCallInfo fcinfo, dp_synthesis *s)
 }
 
 static void
-read_workload(FunctionCallInfo fcinfo, dp_synthesis *s)
+synthesize_read_workload(FunctionCallInfo fcinfo, dp_synthesis *s)
 {
 	if (dp_bridge_declared_type(fcinfo, ARG_WORKLOAD) == INT4OID)
 	{
-		dp_synth_synthesis_marginals(s, PG_ARGISNULL(ARG_WORKLOAD) ?
-									 Min(2, s->universe->naxes) :
-									 PG_GETARG_INT32(ARG_WORKLOAD));
+		synthesis_marginals(s, PG_ARGISNULL(ARG_WORKLOAD) ?
+							Min(2, s->universe->naxes) :
+							PG_GETARG_INT32(ARG_WORKLOAD));
 		return;
 	}
 	dp_bridge_require_argument(fcinfo, ARG_WORKLOAD,
 							   "marginals of dp_synthesize",
 							   "Give a list, or leave it out.");
-	dp_synth_synthesis_sets(s, PG_GETARG_ARRAYTYPE_P(ARG_WORKLOAD));
+	synthesis_sets(s, PG_GETARG_ARRAYTYPE_P(ARG_WORKLOAD));
 }
 
 /* Refuse to draw more rows than memory may hold; negative: not given. */
 static void
-check_rows(const dp_synthesis *s, double rows, const char *hint)
+synthesize_check_rows(const dp_synthesis *s, double rows, const char *hint)
 {
 	int64		most = DP_SYNTHESIZE_PLACES / s->universe->naxes;
 
@@ -117,8 +623,8 @@ read_sizes(FunctionCallInfo fcinfo, dp_synthesis *s)
 		dp_bridge_raise_parameter("rows must be at least 1",
 								  "Leave it out for about as many rows as "
 								  "there are.");
-	check_rows(s, (double) s->rows,
-			   "Ask for fewer, and scale up what you count.");
+	synthesize_check_rows(s, (double) s->rows,
+						  "Ask for fewer, and scale up what you count.");
 	s->n = PG_ARGISNULL(ARG_N) ? -1 : PG_GETARG_INT64(ARG_N);
 	if (!PG_ARGISNULL(ARG_N) && (s->n < 1 || s->n > MOST_ROWS))
 		dp_bridge_raise_parameter("n must be at least 1 and at most 2^50",
@@ -126,8 +632,9 @@ read_sizes(FunctionCallInfo fcinfo, dp_synthesis *s)
 								  "public; without it the number is "
 								  "estimated.");
 	if (s->rows < 0)
-		check_rows(s, (double) s->n,
-				   "Use rows => 1000000, and scale up what you count.");
+		synthesize_check_rows(s, (double) s->n,
+							  "Use rows => 1000000, and scale up what you "
+							  "count.");
 	/* n counts all rows, the tables those with a place on every axis */
 	s->terms.total = find_incomplete(s) == NULL ? s->n : -1;
 }
@@ -136,7 +643,7 @@ read_sizes(FunctionCallInfo fcinfo, dp_synthesis *s)
 
 /* The argument, else dp_pg.delta. */
 static dp_fixed
-read_delta(FunctionCallInfo fcinfo)
+synthesize_read_delta(FunctionCallInfo fcinfo)
 {
 	Numeric		number = dp_bridge_number(fcinfo, ARG_DELTA);
 
@@ -158,7 +665,7 @@ read_delta(FunctionCallInfo fcinfo)
  * Source: doc/theory.md T73, T75.
  */
 static void
-plan_price(FunctionCallInfo fcinfo, dp_synthesis *s)
+synthesize_plan_price(FunctionCallInfo fcinfo, dp_synthesis *s)
 {
 	const dp_ledger_standing *standing = &s->reading->standing;
 	double		rho;
@@ -182,7 +689,7 @@ plan_price(FunctionCallInfo fcinfo, dp_synthesis *s)
 								 s->n > 0 ? (double) s->n : GUESSED_ROWS);
 		return;
 	}
-	s->delta = read_delta(fcinfo);
+	s->delta = synthesize_read_delta(fcinfo);
 	dp_ledger_check_delta(standing, s->reading->dataset, s->delta);
 	dp_bridge_check_status(dp_acct_zcdp_rho(s->epsilon_fixed, s->delta,
 											&s->rho), "compute a charge");
@@ -197,7 +704,7 @@ plan_price(FunctionCallInfo fcinfo, dp_synthesis *s)
 }
 
 static void
-read_request(FunctionCallInfo fcinfo, dp_synthesis *s)
+synthesize_read_request(FunctionCallInfo fcinfo, dp_synthesis *s)
 {
 	dp_synth_check_place(fcinfo, "dp_synthesize");
 	dp_bridge_require_argument(fcinfo, ARG_RELATION,
@@ -210,19 +717,19 @@ read_request(FunctionCallInfo fcinfo, dp_synthesis *s)
 											PG_ARGISNULL(ARG_BINS) ? NULL :
 											PG_GETARG_ARRAYTYPE_P(ARG_BINS),
 											PG_INT64_MAX);
-	dp_synth_synthesis_order(s);
-	read_method(fcinfo, s);
-	read_workload(fcinfo, s);
+	synthesis_order(s);
+	synthesize_read_method(fcinfo, s);
+	synthesize_read_workload(fcinfo, s);
 	read_sizes(fcinfo, s);
-	s->reading = dp_synth_synthesis_reading(s);
+	s->reading = synthesis_reading(s);
 	s->terms.sensitivity = s->reading->sensitivity;
 	s->terms.replace_one = s->reading->standing.replace_one;
-	plan_price(fcinfo, s);
+	synthesize_plan_price(fcinfo, s);
 }
 
 /* Sizes, before anything is charged. */
 static void
-show_plan(const dp_synthesis *s)
+synthesize_show_plan(const dp_synthesis *s)
 {
 	double		cells = dp_model_shape_cells(&s->terms.shape, ~(dp_columns) 0);
 	double		sigma = (double) s->terms.sensitivity *
@@ -295,7 +802,7 @@ typedef struct spelled
 } spelled;
 
 static spelled
-spell(const dp_axis *axis)
+synthesize_spell(const dp_axis *axis)
 {
 	spelled		out;
 	int64		i;
@@ -316,19 +823,20 @@ typedef struct row_maker
 } row_maker;
 
 static void
-prepare_rows(row_maker *maker, const dp_synthesis *s, ReturnSetInfo *result)
+synthesize_prepare_rows(row_maker *maker, const dp_synthesis *s,
+						ReturnSetInfo *result)
 {
 	int			k;
 
 	maker->synthesis = s;
 	maker->result = result;
 	for (k = 0; k < s->universe->naxes; k++)
-		maker->column[k] = spell(s->axes[k]);
+		maker->column[k] = synthesize_spell(s->axes[k]);
 }
 
 /* dp_synthesis_rows */
 static void
-put_rows(void *context, const int32 *places, int64 nrows)
+synthesize_put_rows(void *context, const int32 *places, int64 nrows)
 {
 	const row_maker *maker = context;
 	const dp_synthesis *s = maker->synthesis;
@@ -428,12 +936,12 @@ dp_synth_sql_synthesize(PG_FUNCTION_ARGS)
 	int64		nrows;
 
 	MemSet(&s, 0, sizeof(s));
-	read_request(fcinfo, &s);
+	synthesize_read_request(fcinfo, &s);
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	dp_workload_check_columns(s.universe, result->setDesc, NULL);
-	show_plan(&s);
-	prepare_rows(&maker, &s, result);
-	nrows = dp_synth_synthesis_run(&s, pay, put_rows, &maker);
+	synthesize_show_plan(&s);
+	synthesize_prepare_rows(&maker, &s, result);
+	nrows = dp_synth_synthesis_run(&s, pay, synthesize_put_rows, &maker);
 	show_errors(&s, nrows);
 	dp_synth_finish(s.reading->dataset, s.id, s.report.cell_error,
 					results_of(&s, nrows));

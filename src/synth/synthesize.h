@@ -46,11 +46,7 @@ typedef struct dp_synthesis
 	int64		id;				/* of the charge */
 } dp_synthesis;
 
-/* synthesize_workload.c */
-extern void dp_synth_synthesis_order(dp_synthesis *s);
-extern void dp_synth_synthesis_marginals(dp_synthesis *s, int k);
-extern void dp_synth_synthesis_sets(dp_synthesis *s, ArrayType *sets);
-extern dp_reading *dp_synth_synthesis_reading(const dp_synthesis *s);
+/* synthesize.c */
 
 /*
  * synthesize_run.c.  Rows come some at a time: the place of row i on the

@@ -98,7 +98,7 @@ done(const generating *g)
 }
 
 static void
-host_pulse(void *state)
+synthesize_run_host_pulse(void *state)
 {
 	generating *g = state;
 
@@ -122,7 +122,7 @@ most_rows(int columns)
  * hold, since the charge has been made.
  */
 static int64
-rows_of(const generating *g)
+synthesize_run_rows_of(const generating *g)
 {
 	int64		most = most_rows(g->plan->shape.columns);
 
@@ -151,7 +151,7 @@ run_aim(generating *g, const dp_host *host, int64 *nrows)
 												  &g->terms, g->plan->rho, &d,
 												  &g->report),
 						   "generate a distribution");
-	*nrows = rows_of(g);
+	*nrows = synthesize_run_rows_of(g);
 	places = room_for_rows(g, *nrows);
 	dp_synth_tell_progress(&g->teller, DP_PHASE_SAMPLING, PROGRESS_TOTAL);
 	dp_bridge_check_status(dp_model_distribution_sample(d, dp_bridge_source(),
@@ -195,7 +195,7 @@ run_weights(generating *g, const dp_host *host, int64 *nrows)
 											 g->plan->rounds, &weights,
 											 &g->report),
 						   "generate a distribution");
-	*nrows = rows_of(g);
+	*nrows = synthesize_run_rows_of(g);
 	places = room_for_rows(g, *nrows);
 	dp_synth_tell_progress(&g->teller, DP_PHASE_SAMPLING, g->plan->rounds);
 	dp_bridge_check_status(dp_model_mwem_sample(&weights, dp_bridge_source(),
@@ -208,14 +208,14 @@ run_weights(generating *g, const dp_host *host, int64 *nrows)
 /* ---- where the rows are read ---- */
 
 static int64
-cells_of(const generating *g, int table)
+synthesize_run_cells_of(const generating *g, int table)
 {
 	return (int64) dp_model_shape_cells(&g->plan->shape, g->tables[table].set);
 }
 
 /* Tables without counts, and room for bounds on their errors. */
 static void
-fill_terms(generating *g)
+synthesize_run_fill_terms(generating *g)
 {
 	const synthesis_plan *plan = g->plan;
 	int			i;
@@ -247,9 +247,9 @@ begin(const void *data, Size size, int64 ncounts, dp_reader_source source,
 
 	g->plan = data;
 	g->shown = -1;
-	fill_terms(g);
+	synthesize_run_fill_terms(g);
 	for (i = 0; i < g->plan->ntables; i++)
-		cells += cells_of(g, i);
+		cells += synthesize_run_cells_of(g, i);
 	if (cells != ncounts)
 		elog(ERROR, "tables count other cells than they have");
 	g->context = AllocSetContextCreate(CurrentMemoryContext,
@@ -282,7 +282,8 @@ static void
 finish(void *state, const int64 *counts, dp_reader_sink sink, void *context)
 {
 	generating *g = state;
-	dp_host		host = {host_allocate, host_release, host_pulse, g};
+	dp_host		host = {host_allocate, host_release, synthesize_run_host_pulse,
+	g};
 	drawn		result;
 	int32	   *places;
 	int			i;
@@ -292,7 +293,7 @@ finish(void *state, const int64 *counts, dp_reader_sink sink, void *context)
 	for (i = 0; i < g->plan->ntables; i++)
 	{
 		g->tables[i].counts = counts;
-		counts += cells_of(g, i);
+		counts += synthesize_run_cells_of(g, i);
 	}
 	MemSet(&result, 0, sizeof(result));
 	places = g->plan->weights ? run_weights(g, &host, &result.nrows) :
@@ -326,7 +327,7 @@ typedef struct synthesis_call
 } synthesis_call;
 
 static synthesis_plan *
-make_plan(const dp_synthesis *s, Size *size)
+synthesize_run_make_plan(const dp_synthesis *s, Size *size)
 {
 	synthesis_plan *plan;
 	int			i;
@@ -355,7 +356,7 @@ make_plan(const dp_synthesis *s, Size *size)
 
 /* dp_reader_charge */
 static void
-charge_call(void *context)
+synthesize_run_charge_call(void *context)
 {
 	const synthesis_call *call = context;
 
@@ -407,10 +408,10 @@ dp_synth_synthesis_run(dp_synthesis *s, dp_reader_charge pay,
 					   dp_synthesis_rows put, void *context)
 {
 	synthesis_call call = {s, pay, put, context};
-	dp_reading_use use = {DP_USE_SYNTHESIZE, NULL, 0, NULL, charge_call,
-	take_piece, &call};
+	dp_reading_use use = {DP_USE_SYNTHESIZE, NULL, 0, NULL,
+	synthesize_run_charge_call, take_piece, &call};
 
-	use.data = make_plan(s, &use.size);
+	use.data = synthesize_run_make_plan(s, &use.size);
 	dp_bridge_progress_begin(DP_WORK_SYNTHESIZE, s->universe->relid,
 							 s->weights ? s->rounds : PROGRESS_TOTAL);
 	dp_reading_run(s->reading, &use);

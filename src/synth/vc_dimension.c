@@ -31,7 +31,7 @@ enum
  * reading is verified as dp_smalldb's is, but not run.
  */
 static dp_universe *
-read_universe(FunctionCallInfo fcinfo)
+vc_dimension_read_universe(FunctionCallInfo fcinfo)
 {
 	dp_universe *universe;
 	int			first = 0;
@@ -68,7 +68,7 @@ dp_synth_sql_vc_dimension(PG_FUNCTION_ARGS)
 {
 	Datum		values[OUT_END];
 	bool		nulls[OUT_END] = {false};
-	dp_universe *universe = read_universe(fcinfo);
+	dp_universe *universe = vc_dimension_read_universe(fcinfo);
 	dp_dimension found;
 
 	dp_bridge_require_argument(fcinfo, ARG_QUERIES,

@@ -100,7 +100,8 @@ narrow_universe(const dp_universe *universe, List *texts, MemoryContext each)
 
 /* A row for each cell, a column for each query. */
 static table *
-table_of(const dp_universe *universe, List *texts, MemoryContext each)
+dimension_table_of(const dp_universe *universe, List *texts,
+				   MemoryContext each)
 {
 	table	   *cells = make_table(universe->size, list_length(texts));
 	int32	   *weights = palloc(sizeof(int32) * universe->size);
@@ -314,7 +315,7 @@ dp_workload_dimension(const dp_universe *universe, List *texts,
 	if (out->exact || part->size > TABLE_MOST / n)
 		return;
 
-	cells = table_of(part, texts, each);
+	cells = dimension_table_of(part, texts, each);
 	MemoryContextDelete(each);
 	keep_distinct(cells);
 	queries = transpose(cells);

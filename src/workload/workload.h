@@ -27,9 +27,4 @@ extern void dp_workload_strides(const dp_universe *universe, int nwhole,
 								const int *whole, int npart, const int *part,
 								int64 *strides);
 
-/* truth.c */
-extern dp_truth *dp_workload_make_truth(const dp_universe *universe,
-										TupleDesc columns, Node *expression,
-										bool total);
-
 #endif							/* DP_WORKLOAD_WORKLOAD_H */

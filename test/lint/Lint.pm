@@ -16,7 +16,8 @@ our %rules;
 # Pseudo file: output of "nm -D --defined-only" on the library.
 our $symbols = 'symbols of dp_pg.so';
 
-my $max_lines = 600;
+my $max_lines = 600;			# of SQL, tests and headers
+my $max_source_lines = 1200;	# of src/**/*.c
 my $max_columns = 79;
 my $max_text_columns = 100;
 
@@ -182,9 +183,9 @@ my %draws = (
 	'src/reading/reading_use.c' => 'what the use of a reading gives',
 	'src/workload/count.c' => 'a noisy number of rows',
 	'src/session/sparse_vector.c' => 'which counts are above a noisy threshold',
-	'src/session/question.c' => 'nothing: the ledger\'s worker decides',
-	'src/synth/smalldb_run.c' => 'a candidate that was drawn',
-	'src/synth/net_run.c' => 'a candidate that was drawn',
+	'src/session/store.c' => 'nothing: the ledger\'s worker decides',
+	'src/synth/smalldb_release.c' => 'a candidate that was drawn',
+	'src/synth/net.c' => 'a candidate that was drawn',
 	'src/synth/synthesize_run.c' => 'rows that were drawn',
 	'src/synth/iterate_run.c' => 'steps, and the distribution made of them');
 
@@ -242,9 +243,10 @@ $rules{'file length'} = sub {
 	for my $path (sort keys %$tree)
 	{
 		my $lines = $tree->{$path} =~ tr/\n//;
+		my $most = $path =~ m{^src/.*\.c$} ? $max_source_lines : $max_lines;
 
-		push @found, "$path:$lines: more than $max_lines lines"
-		  if $lines > $max_lines
+		push @found, "$path:$lines: more than $most lines"
+		  if $lines > $most
 		  && $path =~ m{^(src|sql|test)/.*\.(c|h|sql|pl|pm|sh|java|spec)$};
 	}
 	return @found;
@@ -493,11 +495,14 @@ $rules{'errors have an errcode'} = sub {
 $rules{'no basename twice'} = \&LintHouse::repeated_names;
 $rules{'no circle of files'} = \&LintHouse::circles;
 $rules{'functions are called by their room'} = \&LintHouse::foreign_names;
-$rules{'the sheet of folders and files'} = sub {
+$rules{'the sheet of folders'} = sub {
 	my ($tree) = @_;
 
-	return LintHouse::folder_lines($tree, \@rooms), LintHouse::file_lines($tree);
+	return LintHouse::folder_lines($tree, \@rooms);
 };
+
+# What `make files` lists.
+$rules{'heads name the file and what it promises'} = \&LintHouse::heads;
 
 $rules{'test programs run by day or by night'} = \&LintHouse::program_lines;
 

@@ -135,30 +135,14 @@ sub folder_lines
 	return @found;
 }
 
-# The files, by the tree and by the table, in whose first column a folder holds
-# until another one is named.
-sub file_lines
+# The head of each source: its name, then a sentence.
+sub heads
 {
 	my ($tree) = @_;
-	my @files = map { m{^src/(\w+/\w+\.[ch])$} ? $1 : () } sort keys %$tree;
-	my (%named, @found);
 
-	while (($tree->{$sheet} // '') =~ m{^\| (\w+/[^|]*\.[ch]) \|}gm)
-	{
-		my $folder;
-
-		for my $name (split /, /, $1)
-		{
-			$folder = $1 if $name =~ s{^(\w+)/}{};
-			my $pattern = join '\w*', map { quotemeta } split /\*/, $name, -1;
-			my @match = grep { m{^\Q$folder\E/$pattern$} } @files;
-
-			push @found, "$sheet:1: there is no src/$folder/$name" if !@match;
-			$named{$_} = 1 for @match;
-		}
-	}
-	return @found, map { "$sheet:1: src/$_ is in no line of the table" }
-	  grep { /\.c$/ && !$named{$_} } @files;
+	return map { "$_:1: its head does not say what it promises" }
+	  grep { my ($name) = m{([^/]+)$}; $tree->{$_} !~ m{\A/\*\n \* \Q$name\E\n \*\t  \S} }
+	  sort grep { m{^src/.*\.[ch]$} } keys %$tree;
 }
 
 # The test programs, by the tree and by the table of test/README.md: each runs by
