@@ -258,6 +258,7 @@ extern bool dp_block_is_key(Oid relid, const List *columns,
 
 /* How many additional counts a level that is not yet split will release. */
 extern int	dp_block_added_sizes(const Query *query);
+extern Aggref *dp_block_lift_aggregate(Aggref *aggregate, int level);
 
 /* ---- predicates given as texts (predicates.c) ---- */
 

@@ -75,7 +75,6 @@ extern dp_refusal *dp_block_place_errors(Query *query, List **inval_items);
 /* ---- split_outer.c ---- */
 extern bool dp_block_holds_size(Node *expression);
 extern void dp_block_add_sizes(dp_splitter *s, dp_block *block);
-extern Aggref *dp_block_lift_aggregate(Aggref *aggregate, int level);
 extern dp_refusal *dp_block_make_outer(dp_splitter *s, RangeTblEntry **entry);
 
 /* ---- canonical.c ---- */

@@ -101,7 +101,8 @@ count_walker(Node *node, void *context)
 		Aggref	   *aggregate = (Aggref *) node;
 		int			kind = dp_catalog_aggregate_kind(aggregate->aggfnoid);
 
-		if (kind != DP_AGG_NONE && takes_default(aggregate, kind))
+		if (kind != DP_AGG_NONE &&
+			takes_default(dp_block_lift_aggregate(aggregate, 0), kind))
 			++*(int *) context;
 	}
 	if (IsA(node, Query))

@@ -72,6 +72,7 @@ extern char *dp_protect_dataset(Oid relid);
 /* The tables that a view reads; those that its reader's rights are for. */
 extern List *dp_protect_view_reads(Oid view, bool invoker);
 extern List *dp_protect_view_shows(Oid view);
+extern bool dp_protect_view_passes(Oid view, const List *views);
 /* The protected ancestor (or the relation itself), InvalidOid when none. */
 extern Oid	dp_protect_root(Oid relid);
 /* Its table of synthetic rows, made by dp_publish_twin; InvalidOid: none. */

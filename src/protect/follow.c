@@ -713,11 +713,18 @@ look_at_opened(void)
 {
 	bool		opens = dp_protect_opens();
 	bool		closes = dp_protect_closed() != NIL;
+	List	   *followed;
 	ListCell   *cell;
 
 	if ((!opens && !closes) || !OidIsValid(dp_bridge_extension_oid()))
 		return;
 	PushActiveSnapshot(GetTransactionSnapshot());
+	/* what waits for other transactions' GRANTs does so without the lock */
+	followed = list_followed();
+	foreach(cell, dp_protect_closed())
+		if (list_member_oid(followed, lfirst_oid(cell)))
+			(void) dp_protect_close_part(lfirst_oid(cell), lfirst_oid(cell));
+	CommandCounterIncrement();
 	dp_catalog_lock_opening(opens, closes);
 	foreach(cell, list_followed())
 	{

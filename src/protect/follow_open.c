@@ -7,8 +7,9 @@
  * protects a followed relation takes privileges on it away; but neither sees
  * what the other has not committed.  So both look again before their
  * transactions end, holding a lock on which the other kind waits: whichever
- * ends last sees both.  Nothing else is waited for while it is held.  What was
- * opened and protected is noted here, and looked at by follow.c.
+ * ends last sees both.  What waits for other transactions is done before the
+ * lock is taken, as far as it is known then.  What was opened and protected is
+ * noted here, and looked at by follow.c.
  */
 #include "postgres.h"
 
@@ -23,8 +24,8 @@
 static List *opened = NIL;		/* OIDs: something was granted on these */
 static List *protected = NIL;	/* OIDs: followed, and protected or grown */
 static List *arrived = NIL;		/* OIDs: of these, what came to a name */
-static bool opened_all = false; /* something was granted on whole schemas */
-static bool opened_view = false;	/* a view was made or changed */
+static List *opened_schemas = NIL;	/* OIDs: ... on all that is in these */
+static List *opened_views = NIL;	/* OIDs: views made or changed */
 
 static void
 note(List **list, Oid relid)
@@ -42,18 +43,18 @@ dp_protect_note_open(Oid relid)
 	note(&opened, relid);
 }
 
-/* dp_protect_note_open_all: privileges were granted on schemas. */
+/* dp_protect_note_open_all: ... on all tables in a schema. */
 void
-dp_protect_note_open_all(void)
+dp_protect_note_open_all(Oid schema)
 {
-	opened_all = true;
+	note(&opened_schemas, schema);
 }
 
 /* dp_protect_note_view: a view was made or changed. */
 void
-dp_protect_note_view(void)
+dp_protect_note_view(Oid view)
 {
-	opened_view = true;
+	note(&opened_views, view);
 }
 
 /* dp_protect_note_closed: a followed relation was protected, or has a part. */
@@ -138,15 +139,21 @@ dp_protect_warn_of(Oid root, List *exposures)
 List *
 dp_protect_list_opened(List *exposures, Oid root)
 {
-	List	   *own = opened_view ?
-		dp_protect_exposures_of_views(exposures, root) : NIL;
+	List	   *views = opened_views == NIL ? NIL :
+		dp_protect_exposures_of_views(exposures, root);
+	List	   *own = NIL;
 	ListCell   *cell;
 
-	if (opened_all)
-		return exposures;
 	foreach(cell, exposures)
-		if (list_member_oid(opened, ((dp_exposure *) lfirst(cell))->relid))
-			own = list_append_unique_ptr(own, lfirst(cell));
+	{
+		Oid			relid = ((dp_exposure *) lfirst(cell))->relid;
+
+		if (list_member_oid(opened, relid) ||
+			list_member_oid(opened_schemas, get_rel_namespace(relid)) ||
+			(list_member_ptr(views, lfirst(cell)) &&
+			 dp_protect_view_passes(relid, opened_views)))
+			own = lappend(own, lfirst(cell));
+	}
 	return own;
 }
 
@@ -156,7 +163,7 @@ dp_protect_list_opened(List *exposures, Oid root)
 bool
 dp_protect_opens(void)
 {
-	return opened != NIL || opened_all || opened_view;
+	return opened != NIL || opened_schemas != NIL || opened_views != NIL;
 }
 
 /* dp_protect_closed: the relations that it protected, or gave parts. */
@@ -178,5 +185,5 @@ void
 dp_protect_forget_open(void)
 {
 	opened = protected = arrived = NIL;
-	opened_all = opened_view = false;
+	opened_schemas = opened_views = NIL;
 }

@@ -155,6 +155,25 @@ dp_protect_view_reads(Oid view, bool invoker)
 	return search.read;
 }
 
+/* The search of a view, through materialized views, too. */
+static view_search
+search_through(Oid view)
+{
+	view_search search = {InvalidOid, false, NIL, NIL};
+	int			i;
+
+	search_view(view, &search);
+	/* the list grows while it is walked */
+	for (i = 0; i < list_length(search.read); i++)
+	{
+		Oid			relid = list_nth_oid(search.read, i);
+
+		if (get_rel_relkind(relid) == RELKIND_MATVIEW)
+			search_view(relid, &search);
+	}
+	return search;
+}
+
 /*
  * dp_protect_view_shows
  *	  OIDs of the tables whose rows a view can show, whoever reads them: also
@@ -163,19 +182,20 @@ dp_protect_view_reads(Oid view, bool invoker)
 List *
 dp_protect_view_shows(Oid view)
 {
-	List	   *read = dp_protect_view_reads(view, false);
-	int			i;
+	return search_through(view).read;
+}
 
-	/* the list grows while it is walked */
-	for (i = 0; i < list_length(read); i++)
-	{
-		Oid			relid = list_nth_oid(read, i);
+/* dp_protect_view_passes: is a view one of some views, or reads it one? */
+bool
+dp_protect_view_passes(Oid view, const List *views)
+{
+	const List *searched = search_through(view).views;
+	ListCell   *cell;
 
-		if (get_rel_relkind(relid) == RELKIND_MATVIEW)
-			read = list_concat_unique_oid(read,
-										  dp_protect_view_reads(relid, false));
-	}
-	return read;
+	foreach(cell, views)
+		if (list_member_oid(searched, lfirst_oid(cell)))
+			return true;
+	return false;
 }
 
 PG_FUNCTION_INFO_V1(dp_publish_shown_column);

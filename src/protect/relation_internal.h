@@ -107,8 +107,8 @@ extern void dp_protect_keep_dropped(void);
 
 /* follow_open.c */
 extern void dp_protect_note_open(Oid relid);
-extern void dp_protect_note_open_all(void);
-extern void dp_protect_note_view(void);
+extern void dp_protect_note_open_all(Oid schema);
+extern void dp_protect_note_view(Oid view);
 extern void dp_protect_note_closed(Oid relid);
 extern void dp_protect_note_arrived(Oid relid);
 extern bool dp_protect_can_show(Oid view, Oid root);

@@ -16,6 +16,7 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
+#include "catalog/pg_namespace.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "storage/lmgr.h"
@@ -84,7 +85,7 @@ warn_of_view(const RangeVar *view)
 		Oid			root = dp_protect_root(lfirst_oid(cell));
 		List	   *all;
 
-		dp_protect_note_view();
+		dp_protect_note_view(relid);
 		if (!OidIsValid(root) || list_member_oid(told, root) ||
 			!dp_protect_can_show(relid, root))
 			continue;
@@ -234,7 +235,9 @@ warn_of_grant(const GrantStmt *stmt)
 			warn_of_table(lfirst_node(RangeVar, cell));
 	if (stmt->targtype != ACL_TARGET_ALL_IN_SCHEMA)
 		return;
-	dp_protect_note_open_all();
+	foreach(cell, stmt->objects)
+		dp_protect_note_open_all(get_namespace_oid(strVal(lfirst(cell)),
+												   true));
 	roots = dp_catalog_list_relations();
 	foreach(cell, roots)
 	{
@@ -492,6 +495,36 @@ lock_views(Node *parsetree)
 			lock_view(makeRangeVarFromNameList(lfirst_node(List, cell)));
 }
 
+/*
+ * A rename brings a table to a name, as CREATE TABLE does; whoever renames the
+ * schema waits for that, and would not for a rename, nor see it.
+ */
+static void
+lock_schema(const Node *parsetree)
+{
+	const RenameStmt *stmt = (const RenameStmt *) parsetree;
+	Oid			relid;
+
+	if (!IsA(parsetree, RenameStmt) || stmt->relation == NULL ||
+		!OidIsValid(dp_bridge_extension_oid()))
+		return;
+	switch (stmt->renameType)
+	{
+		case OBJECT_TABLE:
+		case OBJECT_VIEW:
+		case OBJECT_MATVIEW:
+		case OBJECT_FOREIGN_TABLE:
+			relid = RangeVarGetRelid(stmt->relation, NoLock, true);
+			if (OidIsValid(relid))
+				LockDatabaseObject(NamespaceRelationId,
+								   get_rel_namespace(relid), 0,
+								   AccessShareLock);
+			break;
+		default:
+			break;
+	}
+}
+
 static void
 watch_utility(PlannedStmt *pstmt, const char *query_string,
 			  bool read_only_tree, ProcessUtilityContext context,
@@ -512,6 +545,7 @@ watch_utility(PlannedStmt *pstmt, const char *query_string,
 		before.owners = list_owners(before.relids);
 	}
 	lock_views(pstmt->utilityStmt);
+	lock_schema(pstmt->utilityStmt);
 	if (previous_utility)
 		previous_utility(pstmt, query_string, read_only_tree, context, params,
 						 query_env, dest, qc);

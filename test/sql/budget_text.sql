@@ -47,6 +47,9 @@ EXPLAIN (COSTS OFF) SELECT dp_count(*), dp_sum(age), dp_avg(age) FROM person;
 SELECT dp_count(*) IS NULL AS c, dp_sum(age) IS NULL AS s, dp_avg(age) IS NULL AS a FROM person;
 SELECT spent, remaining_epsilon, remaining_delta FROM dp_pg.my_budget;
 SELECT spent_epsilon, spent_rho, total_epsilon, total_rho FROM dp_pg.budgets;
+-- aggregates of subqueries take part, priced or not
+EXPLAIN (COSTS OFF) SELECT dp_count(*) FROM person WHERE age > (SELECT dp_median(age, 0, 100) FROM person);
+EXPLAIN (COSTS OFF) SELECT dp_count(*) FROM person WHERE age > (SELECT dp_quantile(age, 0.5, 0, 100, 0.1) FROM person);
 SELECT age FROM person;
 SELECT dp_count(1, 0.95) FROM person;
 SELECT dp_count(1, 0.900000000000000000000001) IS NULL AS n FROM person;

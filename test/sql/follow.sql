@@ -441,6 +441,24 @@ DROP TABLE log_1;
 CREATE TABLE log_1 (id int);
 CREATE TABLE beside (id int);
 CREATE VIEW v AS SELECT 1;
+-- what others made before stops nobody's GRANT and view
+CREATE TABLE opened (id int, x int);
+CREATE VIEW opened_view AS TABLE opened;
+SET client_min_messages = error;
+SELECT dp_protect('opened', unit => 'id', dataset => 'follow', revoke => true, follow => true) \g /dev/null
+GRANT INSERT ON opened_view TO :ana;
+CREATE UNIQUE INDEX ON opened (x);
+SELECT count(*) > 0 AS open FROM dp_audit() WHERE object ~ 'follow.opened';
+RESET ROLE;
+SET ROLE :other;
+CREATE TEMPORARY TABLE own (id int);
+CREATE TEMPORARY VIEW own_view AS TABLE own;
+GRANT SELECT ON ALL TABLES IN SCHEMA pg_temp TO :ana;
+RESET ROLE;
+SET ROLE :owner;
+SET client_min_messages = notice;
+SELECT dp_unfollow('opened') \g /dev/null
+DROP TABLE opened CASCADE;
 -- views may read each other
 CREATE VIEW ring AS SELECT 1 AS id;
 CREATE VIEW ring_2 AS TABLE ring;

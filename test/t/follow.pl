@@ -239,6 +239,21 @@ answer($wish, 'BEGIN; ALTER TABLE next.parent ATTACH PARTITION next.t FOR VALUES
 errors($node, 'owner', 'GRANT SELECT ON open.closed TO ana');
 answer($wish, 'COMMIT;');
 is(sqlstate($node, 'ana', 'SELECT * FROM open.closed'), '42501', 'a GRANT on a view beside ATTACH PARTITION');
+# A rename brings a table to its name, and the schema waits for it.
+before_swap('');
+unlike(errors($node, 'owner', <<'EOT'), qr/ERROR/, 'a rename is prepared');
+DROP TABLE next.t CASCADE;
+CREATE TABLE next.x AS SELECT 7 AS id;
+GRANT SELECT ON next.x TO ana;
+BEGIN;
+ALTER TABLE next.x RENAME TO t;
+PREPARE TRANSACTION 'made';
+EOT
+like(errors($node, 'owner', "SET lock_timeout = '1s'; BEGIN; $swaps COMMIT;"), qr/55P03|lock timeout/, 'schemas wait for it');
+errors($node, 'owner', q{COMMIT PREPARED 'made'});
+unlike(errors($node, 'owner', "BEGIN; $swaps COMMIT;"), qr/ERROR/, 'and change places');
+is(sqlstate($node, 'ana', 'SELECT * FROM now.t'), '42501', 'what was renamed came protected');
+
 errors($node, 'owner', 'DROP SCHEMA now, next, before, open CASCADE; SELECT dp_unfollow(n) FROM unnest(ARRAY[$$now.t$$, $$before.t$$]) AS n');
 
 # ---- two loads at the same time, the unit of one behind the other's key ----
