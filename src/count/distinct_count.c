@@ -337,7 +337,7 @@ digests_add(dp_digest_set *set, dp_digest_owner *owner, uint64 high,
 		insert_waiting(set);
 }
 
-/* digests_owners: see digest_set.h. */
+/* digests_owners: the first of its owners, linked by `next`, or NULL. */
 static dp_digest_owner *
 digests_owners(dp_digest_set *set)
 {

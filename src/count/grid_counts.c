@@ -365,7 +365,7 @@ dp_count_grid_add(dp_grid_counts *state, int64 points, int64 point,
 	return state;
 }
 
-/* dp_count_grid_merge: see grid_counts.h. */
+/* dp_count_grid_merge: see dp_count.h. */
 dp_grid_counts *
 dp_count_grid_merge(dp_grid_counts *state, Datum saved, MemoryContext keep)
 {

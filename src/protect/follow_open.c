@@ -24,7 +24,7 @@
 static List *opened = NIL;		/* OIDs: something was granted on these */
 static List *protected = NIL;	/* OIDs: followed, and protected or grown */
 static List *arrived = NIL;		/* OIDs: of these, what came to a name */
-static List *opened_schemas = NIL;	/* OIDs: ... on all that is in these */
+static List *opened_schemas = NIL;	/* OIDs: or on all tables in these */
 static List *opened_views = NIL;	/* OIDs: views made or changed */
 
 static void
@@ -43,7 +43,7 @@ dp_protect_note_open(Oid relid)
 	note(&opened, relid);
 }
 
-/* dp_protect_note_open_all: ... on all tables in a schema. */
+/* dp_protect_note_open_all: one was granted on all tables in a schema. */
 void
 dp_protect_note_open_all(Oid schema)
 {

@@ -185,7 +185,7 @@ dp_protect_view_shows(Oid view)
 	return search_through(view).read;
 }
 
-/* dp_protect_view_passes: is a view one of some views, or reads it one? */
+/* dp_protect_view_passes: does a view read one of some views, or is it one? */
 bool
 dp_protect_view_passes(Oid view, const List *views)
 {

@@ -88,7 +88,10 @@ check_weight(const dp_block *block, int number, const char *text, Node *base)
 
 /*
  * reading_check_weights
- *	  See reading.h.  Errors: 22023, with the weight in their context.
+ *	  Check that weights given as texts, whose block it is, have values from 0
+ *	  to 1 only.
+ *
+ * Errors: 22023, with the weight in their context.
  */
 static void
 reading_check_weights(const dp_block *block, List *texts)

@@ -97,7 +97,7 @@ extern const dp_expression_rule *dp_rules_find_by_total(Oid function);
 #define DP_EXPRESSION_MEMORY ((Size) 64 * 1024 * 1024)
 #define DP_EXPRESSION_NUMERIC ((Size) 80 * 1024)	/* the longest numeric */
 #define DP_EXPRESSION_SHORT ((Size) 64)
-#define DP_EXPRESSION_HASHED 9
+#define DP_EXPRESSION_HASHED 9	/* MIN_ARRAY_SIZE_FOR_HASHED_SAOP */
 
 /* ---- unit_aggregate.c ---- */
 extern dp_refusal *dp_rules_check_aggregate(const Aggref *aggregate);

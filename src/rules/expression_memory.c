@@ -432,7 +432,10 @@ memory_short_mutator(Node *node, void *context)
 	return node;
 }
 
-/* rules_shorten: see allow_list.h. */
+/*
+ * rules_shorten
+ *	  Put dp_pg.short_value or sortable_value around values that may be long.
+ */
 static Query *
 rules_shorten(Query *query)
 {

@@ -308,7 +308,7 @@ iterate_price(dp_iteration *s)
 
 /* ---- prepare ---- */
 
-/* iterate_verify: see iterate.h. */
+/* iterate_verify: verify the reading as it is now. */
 static void
 iterate_verify(dp_iteration *s)
 {
@@ -326,7 +326,7 @@ iterate_verify(dp_iteration *s)
 
 /*
  * iterate_prepare
- *	  See iterate.h.
+ *	  Verify the reading as it is now, and find the price and the end.
  *
  * Errors: 42P01, 55000 the relation or a column is gone or has changed; those
  * of dp_reading_of_tables and iterate_price.
@@ -338,7 +338,10 @@ iterate_prepare(dp_iteration *s)
 	iterate_price(s);
 }
 
-/* iterate_bounds_text: see iterate.h. */
+/*
+ * iterate_bounds_text
+ *	  A DETAIL: when rounds end, and how many rows of a unit count.
+ */
 static const char *
 iterate_bounds_text(const dp_iteration *s)
 {
@@ -455,7 +458,8 @@ steps_text(const dp_iteration *s)
 
 /*
  * iterate_release
- *	  See iterate.h.
+ *	  A charge and what it pays for: the steps, and the hypothesis unless the
+ *	  update is the caller's own.
  *
  * Errors: those of a charge and of dp_reading_run.
  */
