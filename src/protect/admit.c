@@ -1,9 +1,10 @@
 /*
  * admit.c
- *	  What a table must be to be protected: of a kind whose rows the server
- *	  keeps, closed to other roles, and fit for its dataset and its neighbours.
+ *	  What dp_protect checks about a table: its kind, that no other role can
+ *	  learn its rows, that the dataset's owner may act as its owner, and that
+ *	  tables which share its rows have the same dataset and unit.
  *
- * dp_protect asks for it, and so does a name that is followed (follow.c).
+ * Tables that come to a followed name are checked likewise (follow.c).
  */
 #include "postgres.h"
 
@@ -32,7 +33,7 @@ raise_kind(Oid relid, int code, const char *what, const char *hint)
 			 errhint("%s", hint)));
 }
 
-/* One part of the tree is a table whose rows the server itself keeps. */
+/* Each part of the tree must be a table whose rows this server stores. */
 static void
 admit_check_kind(Oid relid)
 {
@@ -72,7 +73,7 @@ admit_check_kind(Oid relid)
 				   "table.");
 }
 
-/* The table's place among what is protected already. */
+/* Parents and parts of the table must have the same dataset and unit. */
 static void
 check_neighbours(Oid relid, const List *tree, const char *dataset,
 				 const char *unit)
@@ -108,8 +109,8 @@ check_neighbours(Oid relid, const List *tree, const char *dataset,
 
 /*
  * dp_protect_revoke
- *	  Take away what is a privilege on what belongs to the current user, and
- *	  say so.  Answers whether there was such a privilege.
+ *	  Revoke those exposures that are privileges on objects of the current
+ *	  user, with a NOTICE.  Returns whether any was revoked.
  */
 bool
 dp_protect_revoke(Oid relid, const List *exposures)
@@ -158,8 +159,8 @@ has_privileges(const List *exposures)
 }
 
 /*
- * Nobody but owner and superusers may be able to learn rows.  With revoke,
- * take privileges that let them away first, as the current user.
+ * 55000 if roles other than the owner and superusers can learn rows.  With
+ * revoke, their privileges are revoked first, as the current user.
  */
 static void
 close_exposures(Oid relid, bool revoke)
@@ -186,8 +187,9 @@ close_exposures(Oid relid, bool revoke)
 }
 
 /*
- * Whoever owns the dataset gives budgets on the relation, so he must have the
- * rights of its owner; somebody else may have registered the name first.
+ * The owner of the dataset grants budgets on the relation, and so must have
+ * the rights of its owner; another role may have created a dataset of that
+ * name first.
  */
 static void
 require_served(Oid relid, const char *dataset)
@@ -210,9 +212,9 @@ require_served(Oid relid, const char *dataset)
 
 /*
  * dp_protect_enter
- *	  Lock a table that is to be protected, and its tree, which is returned:
- *	  what cannot be, or is open to other roles, is refused.  With revoke,
- *	  their privileges are taken away first, as the current user.
+ *	  Lock a table that is to be protected, and its tree, which is returned; an
+ *	  error if it cannot be protected or other roles can learn its rows.  With
+ *	  revoke, their privileges are revoked first, as the current user.
  */
 List *
 dp_protect_enter(Oid relid, bool revoke)
@@ -233,8 +235,8 @@ dp_protect_enter(Oid relid, bool revoke)
 
 /*
  * dp_protect_place
- *	  The row of the table in the dataset, with the unit as it was written
- *	  (NULL: each row), checked against what is protected already.
+ *	  Fill in the table's row of dp_pg.relation, with the unit as written
+ *	  (NULL: each row), after the checks of dataset, unit and related tables.
  */
 void
 dp_protect_place(Oid relid, const List *tree, const char *dataset,
@@ -247,9 +249,10 @@ dp_protect_place(Oid relid, const List *tree, const char *dataset,
 
 /*
  * dp_protect_note_name
- *	  Note the name of a relation that is protected now, unless it is kept for
- *	  tables of another role: whoever may create some in its schema could end
- *	  that role's wish.  `follow` NULL keeps what was wished.
+ *	  Record the name of a relation that was just protected.  An error if the
+ *	  name is followed for tables of another role: otherwise any role that can
+ *	  create tables in the schema could stop that.  `follow` NULL leaves the
+ *	  choice as it is.
  *
  * Errors: 55000.
  */
@@ -265,15 +268,14 @@ dp_protect_note_name(Oid relid, const bool *follow)
 		name->owner != dp_catalog_owner(relid))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("name %s is followed, and kept for tables of another "
+				 errmsg("name %s is followed for tables of another "
 						"role", qualified),
 				 errdetail("The table belongs to %s, and the one before it "
 						   "belonged to %s.",
 						   dp_protect_role_name(dp_catalog_owner(relid)),
 						   quote_identifier(NameStr(name->owner_name))),
-				 errhint("Choose another name.  If tables of this name are "
-						 "to be protected no longer, that role calls SELECT "
-						 "dp_unfollow(%s);",
+				 errhint("Choose another name.  To stop protecting tables of "
+						 "this name, that role calls SELECT dp_unfollow(%s);",
 						 quote_literal_cstr(qualified))));
 	dp_catalog_write_name(relid, follow);
 }

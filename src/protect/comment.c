@@ -1,12 +1,13 @@
 /*
  * comment.c
- *	  Comments on published views and their columns: what was declared, for
- *	  tools that show comments.
+ *	  Comments on published views and their columns, which show what was
+ *	  declared to tools that display comments.
  *
- * A comment is the owner's own text and, after it, ours in brackets.  His own
- * is what he wrote about the view, or else about the table.  Declarations are
- * public (dp_pg.relation and dp_pg.attribute are readable by everybody), and
- * nothing else is said; no names, which could change, but the dataset's.
+ * A comment is the owner's text followed by ours in brackets.  The owner's
+ * text is what was written about the view, or else about the table.  Ours
+ * contains only declarations, which are public (dp_pg.relation and
+ * dp_pg.attribute are readable by every role), and no names, which could
+ * change, except the dataset's.
  */
 #include "postgres.h"
 
@@ -24,15 +25,15 @@
 #include "relation_internal.h"
 
 #define OPENING "[dp_pg: "
-#define MOST_KEYS 20			/* that are listed */
-#define KEY_LENGTH 60			/* bytes of a key that are shown */
+#define MOST_KEYS 20			/* most keys that are listed */
+#define KEY_LENGTH 60			/* most bytes of a key that are shown */
 
-/* Which comments are brought up to date, and how. */
+/* The comments to update, and how. */
 typedef struct comment_pass
 {
 	Oid			relid;			/* the protected relation */
 	Oid			view;
-	bool		telling;		/* else our part is taken away */
+	bool		telling;		/* else our part is removed */
 	int			written;		/* number of the table's column whose comment
 								 * was just written; 0: the table's own */
 } comment_pass;
@@ -159,7 +160,7 @@ comment_relation_text(const comment_pass *pass)
 
 /* ---- comments ---- */
 
-/* What of a comment is not ours, palloc'd; "" where there is none. */
+/* The owner's part of a comment, palloc'd; "" if there is none. */
 static char *
 own_part(Oid relid, int32 column)
 {
@@ -177,7 +178,7 @@ own_part(Oid relid, int32 column)
 	return text;
 }
 
-/* Make a comment of the view what it should be; ours NULL: nothing to tell. */
+/* Replace our part of one comment of the view; NULL removes it. */
 static void
 write_comment(const comment_pass *pass, int32 column, AttrNumber attnum,
 			  const char *ours)
@@ -194,7 +195,7 @@ write_comment(const comment_pass *pass, int32 column, AttrNumber attnum,
 		CreateComments(pass->view, RelationRelationId, column, after);
 }
 
-/* A view that is no longer what was published tells nothing. */
+/* A view that is no longer the one that was published gets no comment. */
 static void
 write_comments(comment_pass *pass)
 {
@@ -234,11 +235,11 @@ comment(Oid relid, Oid view, bool telling, int written)
 
 /*
  * dp_protect_comment
- *	  Bring the comments of the relation's published view up to date, or take
- *	  our part of them away where its owner wants none.
+ *	  Update the comments of the relation's published view, or remove our part
+ *	  of them if its owner wants none.
  *
- * The caller has checked that the declarations are the current user's to
- * make; the view may belong to another, and its own text stays.
+ * The caller has checked that the current user may declare; the view may
+ * belong to another role, and the text of its owner stays.
  */
 void
 dp_protect_comment(Oid relid)
@@ -251,7 +252,7 @@ dp_protect_comment(Oid relid)
 				NONE_WRITTEN);
 }
 
-/* dp_protect_uncomment: take our part of a view's comments away. */
+/* dp_protect_uncomment: remove our part of a view's comments. */
 void
 dp_protect_uncomment(Oid relid, Oid view)
 {
@@ -283,8 +284,8 @@ find_commented(const CommentStmt *stmt, AttrNumber *attnum)
 
 /*
  * dp_protect_comment_written
- *	  The owner has written a comment: one on a protected table is taken over,
- *	  one on a published view gets our part again.
+ *	  After a COMMENT: one on a protected table is copied to its view, and one
+ *	  on a published view gets our part again.
  */
 void
 dp_protect_comment_written(const CommentStmt *stmt)

@@ -1,13 +1,12 @@
 /*
  * contribution.c
- *	  How much of one unit counts: at most max_rows rows of a unit in a group,
- *	  and at most max_keys groups of a unit.
+ *	  Contribution bounds: at most max_rows rows of a unit in a group, and at
+ *	  most max_keys groups of a unit, count.
  *
- * The owner declares what suits his table, and an analyst's setting says
- * otherwise for his own queries.  Both are public, and neither weakens
- * privacy: sensitivity and noise follow from what counts (rowsets are bounded
- * to it, whatever the rows are).  A large number costs noise, a small one
- * loses rows.
+ * The owner declares what suits the table; settings override it for one's own
+ * queries.  Both are public, and neither weakens privacy: sensitivity and
+ * noise follow from the bounds, to which rows are reduced whatever they are.
+ * Large bounds cost noise, small ones lose rows.
  */
 #include "postgres.h"
 
@@ -30,8 +29,8 @@ decide(int setting, int64 declared)
 
 /*
  * dp_protect_contribution
- *	  What counts in a query of this session on the relation: >= 1, and below
- *	  2^31.
+ *	  The bounds that hold for this connection's queries on the relation: at
+ *	  least 1, and below 2^31.
  */
 void
 dp_protect_contribution(const dp_relation *relation, int64 *max_rows,
@@ -92,8 +91,8 @@ dp_declare_contribution(PG_FUNCTION_ARGS)
 }
 
 /*
- * Whoever asks, by the role of login or SET ROLE, owns the dataset: a function
- * of the owner's must not show others exact numbers.
+ * The role of login or SET ROLE must own the dataset: a SECURITY DEFINER
+ * function of the owner must not show exact numbers to others.
  */
 static void
 require_asking_owner(const dp_relation *relation)
@@ -106,7 +105,8 @@ require_asking_owner(const dp_relation *relation)
 				 errdetail("It shows exact numbers about private rows, and "
 						   "role \"%s\" asks.",
 						   GetUserNameFromId(GetOuterUserId(), false)),
-				 errhint("The owner must call it himself.")));
+				 errhint("The role that owns the dataset must call it "
+						 "itself.")));
 }
 
 PG_FUNCTION_INFO_V1(dp_suggest_unit);
@@ -114,8 +114,7 @@ PG_FUNCTION_INFO_V1(dp_suggest_unit);
 /*
  * dp_suggest_unit
  *	  SQL: dp_pg.suggest_unit(relation regclass) returns name: the unit column
- *	  of a relation, whose rows the current user may read and show to whoever
- *	  asks, because both own it.
+ *	  of a relation, if both the current user and the role that asks own it.
  *
  * Errors: 42501; 42704 not protected; 22023 a NULL relation, or one whose rows
  * are units; 0A000 the unit is behind a key; 55000 the unit column is gone.
@@ -139,7 +138,7 @@ dp_suggest_unit(PG_FUNCTION_ARGS)
 						get_rel_name(relid)),
 				 errdetail("It was protected without a unit column, so that "
 						   "no unit has many rows or groups."),
-				 errhint("There max_rows and max_keys can stay 1.")));
+				 errhint("Leave max_rows and max_keys at 1.")));
 	if (relation->unit_steps != NIL)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

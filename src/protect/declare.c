@@ -178,18 +178,18 @@ declare_check_grid(Oid type, Numeric lower, Numeric upper,
 }
 
 /* ----------------
- *		The size class: about how many rows the owner says a relation has.
+ *		The size class: the owner's estimate of a relation's rows.
  *
- * It is all that plans know of a relation's size.  Nothing is taken from the
- * table by itself: whatever follows rows, be it once, would have to be paid
- * for.  What the owner says is kept as a power of ten, so that one who hands
- * over count(*) publishes its order of magnitude and not the number.
+ * Plans know nothing else of a relation's size.  Nothing is derived from the
+ * table: a number that follows rows, even once, would have to be charged.  The
+ * estimate is stored as a power of ten, so that an owner who passes count(*)
+ * publishes only its order of magnitude.
  * ----------------
  */
 
 #define MOST_ROWS INT64CONST(1000000000000000000)
 
-/* The power of ten that is nearest by ratio; 1 for 0. */
+/* The nearest power of ten by ratio; 1 for 0. */
 static int64
 size_class(double rows)
 {
@@ -245,9 +245,9 @@ estimate_tree(Oid relid, double *pages, double *rows)
 
 /*
  * dp_protect_declare_suggest_size
- *	  Tell the owner, who may read the table, when workers would read it if he
- *	  said something of its size.  A function of his that others run tells
- *	  them nothing.
+ *	  Tell the owner, who may read the table, if parallel workers would read it
+ *	  once its size were declared.  Other roles that run a function of the
+ *	  owner are not told.
  */
 void
 dp_protect_declare_suggest_size(Oid relid)
@@ -274,8 +274,8 @@ PG_FUNCTION_INFO_V1(dp_declare_rows);
 
 /*
  * dp_declare_rows
- *	  SQL: dp_declare(relation regclass, rows bigint) returns void; NULL rows:
- *	  nothing is said any more.
+ *	  SQL: dp_declare(relation regclass, rows bigint) returns void; NULL rows
+ *	  withdraw the declaration.
  *
  * Errors: 42501, 42704 (not protected), 25006; 22023 for a NULL relation or
  * negative rows.
@@ -317,7 +317,7 @@ dp_protect_declare_require_value(bool isnull, const char *what)
 
 /*
  * dp_protect_declare_read_relation
- *	  The first argument of every form: lock the relation and check rights.
+ *	  Read the first argument, lock the relation and check rights.
  */
 Oid
 dp_protect_declare_read_relation(FunctionCallInfo fcinfo)
@@ -336,7 +336,7 @@ dp_protect_declare_read_relation(FunctionCallInfo fcinfo)
 
 /*
  * dp_protect_declare_read_column
- *	  The first two arguments of the forms about a column, which is found.
+ *	  Read the first two arguments of the forms about a column.
  */
 void
 dp_protect_declare_read_column(FunctionCallInfo fcinfo, dp_column *column)
@@ -360,7 +360,7 @@ dp_protect_declare_read_column(FunctionCallInfo fcinfo, dp_column *column)
 
 /*
  * Enter settings under which output functions write the canonical text;
- * answers the nest level to give to AtEOXact_GUC.
+ * returns the nest level for AtEOXact_GUC.
  */
 static int
 begin_canonical(void)
@@ -399,8 +399,8 @@ declare_canonical_text(Oid type, Datum value)
 }
 
 /*
- * Read text as a value of the type; whatever the input function dislikes is
- * 22023, with its words as detail.
+ * Read text as a value of the type; an error of the input function becomes
+ * 22023 with its message as detail.
  */
 static Datum
 value_of_text(Oid type, int32 typmod, char *text, const dp_column *column)
@@ -640,7 +640,7 @@ declare_compare_values(const void *a, const void *b, void *arg)
 										   *(const Datum *) b));
 }
 
-/* Keys need an order that is built in and a collation that is bytewise. */
+/* Keys need a built-in order and a deterministic collation. */
 static void
 find_order(const dp_column *column, dp_key_order *order)
 {
@@ -752,7 +752,7 @@ read_keys(ArrayType *array, const dp_column *column, int *n)
 	return texts;
 }
 
-/* By the declaration alone; how many rows there are is the owner's to ask. */
+/* This follows from the declaration alone; no row is counted. */
 static void
 declare_tell_of_nulls(const dp_column *column)
 {

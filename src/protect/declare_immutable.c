@@ -2,14 +2,13 @@
  * declare_immutable.c
  *	  Partition columns: values that no row ever changes.
  *
- * What is asked about rows of one part costs nothing of what the units of
- * other parts may still bear, as long as no unit moves between parts
- * (doc/theory.md T50).  The owner promises that; a trigger holds UPDATE to
- * it, also for replicated changes.  Only plain tables are allowed: a row that
- * UPDATE moves between partitions is deleted and inserted for triggers, and
- * inheritance children have triggers of their own.  Equality of the allowed
- * types is equality of their texts, so the ledger can tell parts apart by
- * text.
+ * Queries about the rows of one part cost the units of other parts nothing, as
+ * long as no unit moves between parts (doc/theory.md T50).  The owner promises
+ * that; a trigger enforces it on UPDATE, replicated changes included.  Only
+ * plain tables are allowed: for triggers, a row that UPDATE moves between
+ * partitions is deleted and inserted, and inheritance children have triggers
+ * of their own.  Values of the allowed types are equal exactly if their texts
+ * are, so the ledger can compare parts by text.
  */
 #include "postgres.h"
 
@@ -56,7 +55,7 @@ is_partition_type(Oid type)
 	}
 }
 
-/* A table without partitions or children that is neither of another one. */
+/* A table without parents, partitions or children. */
 static bool
 is_plain_table(Oid relid)
 {
@@ -128,7 +127,7 @@ immutable_check_column(const dp_column *column)
 				 errhint("Give the column a deterministic collation.")));
 }
 
-/* By a number that a dump keeps, as column numbers are not kept. */
+/* Named by a number that a dump preserves, unlike column numbers. */
 static char *
 trigger_name(int64 guard)
 {
@@ -141,7 +140,7 @@ trigger_function(void)
 	return dp_catalog_function("refuse_change", 0, NULL);
 }
 
-/* Is it the column, of the row before or after? */
+/* Is the node this column of OLD or NEW? */
 static bool
 is_value_of(Node *node, int row, AttrNumber attnum)
 {
@@ -173,7 +172,9 @@ tells_change(Node *condition, AttrNumber attnum)
 					PRS2_NEW_VARNO, attnum);
 }
 
-/* Does the trigger refuse each change of the column, and of a unit column? */
+/*
+ * Does the trigger refuse every change of the column and of the unit column?
+ */
 static bool
 is_guard(Relation triggers, HeapTuple tuple, Oid relid, AttrNumber attnum)
 {
@@ -239,7 +240,7 @@ dp_protect_declare_is_guarded(Oid relid, AttrNumber attnum, Snapshot snapshot)
 		has_trigger(relid, attnum, declared->guard, snapshot);
 }
 
-/* Run DDL as the caller, who owns the table, with safe names. */
+/* Run DDL as the caller, who owns the table; `command` qualifies all names. */
 static void
 run_ddl(const char *command)
 {
@@ -253,7 +254,10 @@ run_ddl(const char *command)
 	AtEOXact_GUC(true, nest);
 }
 
-/* What a unit behind a key is, other relations say, and no trigger here. */
+/*
+ * A unit behind a key changes with rows of other relations, for which no
+ * trigger of this one fires.
+ */
 static void
 check_unit_stays(Oid relid)
 {

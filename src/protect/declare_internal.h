@@ -16,13 +16,13 @@ typedef struct dp_key_order
 	Oid			collation;
 } dp_key_order;
 
-/* A column a declaration is about. */
+/* The column that a declaration is about. */
 typedef struct dp_column
 {
 	Oid			relid;
 	AttrNumber	attnum;
 	NameData	name;
-	Oid			type;			/* domains resolved */
+	Oid			type;			/* base type, of a domain */
 	int32		typmod;
 	Oid			collation;
 } dp_column;

@@ -1,6 +1,6 @@
 /*
  * declare_unit.c
- *	  Units as dp_protect is told them, and what it tells of them.
+ *	  The unit argument of dp_protect, and the notices about it.
  */
 #include "postgres.h"
 
@@ -21,18 +21,18 @@
 #include "relation_internal.h"
 
 /* ----------------
- *		What the owner is told of a unit that dp_protect takes.
+ *		Notices about a unit that dp_protect accepts.
  *
- * A wrong unit protects something else than people, and nothing shows it
- * later: an order by itself, say, though an order is of a customer.  Foreign
- * keys to what is protected in the dataset tell such a case.  All is said by
- * definitions; no row is looked at.
+ * A wrong unit protects something other than people, which nothing shows
+ * later: each order alone, say, though orders belong to customers.  Foreign
+ * keys to protected relations of the dataset reveal such a case.  All notices
+ * follow from definitions; no row is read.
  * ----------------
  */
 
 /* ---- units that are NULL ---- */
 
-/* The first column of the unit that may be NULL; or NULL. */
+/* The first nullable column of the unit, or NULL. */
 static const char *
 nullable_column(const dp_relation_row *unit)
 {
@@ -51,7 +51,10 @@ nullable_column(const dp_relation_row *unit)
 	return NULL;
 }
 
-/* Nothing is said of keys behind: their own relation's owner was told. */
+/*
+ * Columns further along a path are not checked: the notice came when their own
+ * relation was protected.
+ */
 static void
 unit_tell_of_nulls(const dp_relation_row *unit)
 {
@@ -60,8 +63,8 @@ unit_tell_of_nulls(const dp_relation_row *unit)
 	if (name == NULL)
 		return;
 	ereport(NOTICE,
-			(errmsg("rows of relation \"%s\" whose column \"%s\" is NULL "
-					"count nowhere", get_rel_name(unit->relid), name),
+			(errmsg("rows of relation \"%s\" whose column \"%s\" is NULL are "
+					"not counted", get_rel_name(unit->relid), name),
 			 errdetail("The column says whose row it is, and may be NULL."),
 			 errhint("To see how many there are, count them in the table; if "
 					 "there are none, ALTER TABLE %s ALTER %s SET NOT NULL.",
@@ -77,7 +80,7 @@ typedef struct unit_lead
 	const char *constraint;
 	Oid			through;
 	List	   *from;			/* of int: its columns */
-	List	   *key;			/* and what each refers to there */
+	List	   *key;			/* and the column of `through` for each */
 } unit_lead;
 
 static List *
@@ -114,7 +117,10 @@ list_leads(Oid relid)
 	return leads;
 }
 
-/* The path that begins with a foreign key; NULL: not by the primary key. */
+/*
+ * The path that begins with a foreign key; NULL unless it refers to the
+ * primary key.
+ */
 static char *
 path_by(Oid relid, const unit_lead *lead, const dp_relation_row *row)
 {
@@ -136,8 +142,8 @@ path_by(Oid relid, const unit_lead *lead, const dp_relation_row *row)
 
 /*
  * suggest_path
- *	  How relid's unit would be behind a protected relation, by a foreign key;
- *	  NULL: none leads to its primary key.
+ *	  The path from relid to a protected relation's unit by a foreign key; NULL
+ *	  if none refers to its primary key.
  */
 static char *
 suggest_path(Oid relid, Oid through)
@@ -159,7 +165,7 @@ suggest_path(Oid relid, Oid through)
 	return NULL;
 }
 
-/* Does a foreign key refer by such a column to another than the path does? */
+/* Does a foreign key map a column of the path to another column? */
 static bool
 pairs_otherwise(Oid relid, const unit_lead *lead, const List *columns)
 {
@@ -183,9 +189,9 @@ pairs_otherwise(Oid relid, const unit_lead *lead, const List *columns)
 
 /*
  * protect_pairs_otherwise
- *	  The name of a foreign key of the same columns to the primary key that a
- *	  path refers to, which takes them in another order; or NULL.  A path whose
- *	  columns are in a wrong order would give rows to others.
+ *	  The name of a foreign key that refers with the path's columns to the same
+ *	  primary key in another order, or NULL.  A path with its columns in the
+ *	  wrong order would give rows to other units.
  */
 static const char *
 protect_pairs_otherwise(const dp_relation_row *unit)
@@ -211,7 +217,10 @@ protect_pairs_otherwise(const dp_relation_row *unit)
 	return NULL;
 }
 
-/* Does it lead to a relation of the dataset that has a unit?  Its row. */
+/*
+ * Find the row of the relation referred to; false unless it has a unit, in the
+ * dataset.
+ */
 static bool
 unit_find_unit(const unit_lead *lead, const char *dataset,
 			   dp_relation_row *row)
@@ -220,7 +229,7 @@ unit_find_unit(const unit_lead *lead, const char *dataset,
 		strcmp(NameStr(row->dataset), dataset) == 0;
 }
 
-/* Is its column such a unit, by the name that it has there? */
+/* Does the foreign key refer to the unit column itself? */
 static bool
 is_unit_itself(const unit_lead *lead, const dp_relation_row *row)
 {
@@ -229,7 +238,10 @@ is_unit_itself(const unit_lead *lead, const dp_relation_row *row)
 		linitial_int(lead->key);
 }
 
-/* What dp_protect would take for a unit of relid; NULL: no path leads on. */
+/*
+ * The unit of relid that follows from a foreign key, as dp_protect takes it;
+ * NULL if no path begins with it.
+ */
 static char *
 unit_by(Oid relid, const unit_lead *lead, const dp_relation_row *row)
 {
@@ -238,7 +250,7 @@ unit_by(Oid relid, const unit_lead *lead, const dp_relation_row *row)
 		path_by(relid, lead, row);
 }
 
-/* What is the column called whose values units are, at the end of a path? */
+/* The name of the unit column at the end of a path. */
 static const char *
 last_name(const dp_relation_row *row)
 {
@@ -251,7 +263,7 @@ last_name(const dp_relation_row *row)
 	return pstrdup(NameStr(last.unit));
 }
 
-/* better: the unit that dp_protect would take instead; NULL: there is none. */
+/* better: the unit to use instead; NULL if none can be named. */
 static void
 tell_of_lead(const dp_relation_row *unit, const char *dataset,
 			 const unit_lead *lead, const dp_relation_row *row,
@@ -265,8 +277,8 @@ tell_of_lead(const dp_relation_row *unit, const char *dataset,
 			(errmsg("a foreign key of relation \"%s\" leads to another unit "
 					"of dataset \"%s\"", name, dataset),
 			 errdetail("\"%s\" refers to relation \"%s\", whose unit is "
-					   "\"%s\".  As protected now, %s of \"%s\" is hidden by "
-					   "itself, not all that such a unit has there.",
+					   "\"%s\".  As protected now, %s of \"%s\" is protected "
+					   "alone, not all rows of such a unit.",
 					   lead->constraint, there, dp_protect_unit_text(row),
 					   unit->has_unit ?
 					   psprintf("each \"%s\"", NameStr(unit->unit)) :
@@ -281,7 +293,10 @@ tell_of_lead(const dp_relation_row *unit, const char *dataset,
 					 "which a path begins.", there, name)));
 }
 
-/* Is it said rather than the other: with a path, and by an earlier column? */
+/*
+ * Is this key the better one to report?  Those with a path come first, then
+ * those with an earlier column.
+ */
 static bool
 is_said_rather(const unit_lead *lead, const char *better,
 			   const unit_lead *other, const char *others)
@@ -292,8 +307,8 @@ is_said_rather(const unit_lead *lead, const char *better,
 }
 
 /*
- * A column for a unit, or none, where foreign keys lead to units.  Nothing is
- * said of one that is such a unit, or has its name: a copy of it.
+ * The unit is a column or each row, and foreign keys lead to other units.  No
+ * notice if the column is such a unit, or has its name, as a copy of it would.
  */
 static void
 tell_of_leads(const dp_relation_row *unit, const char *dataset)
@@ -327,7 +342,7 @@ tell_of_leads(const dp_relation_row *unit, const char *dataset)
 		tell_of_lead(unit, dataset, said, &said_row, better);
 }
 
-/* Is it by this foreign key that a path refers to what it leads through? */
+/* Does the path follow this foreign key? */
 static bool
 is_path(const dp_relation_row *unit, const unit_lead *lead)
 {
@@ -345,8 +360,9 @@ is_path(const dp_relation_row *unit, const unit_lead *lead)
 }
 
 /*
- * A path where foreign keys refer to the same primary key, none of them by its
- * columns: those of two keys may be mixed, which would give rows to others.
+ * Foreign keys refer to the path's primary key, but none with the path's
+ * columns: it may mix columns of two keys, which would give rows to other
+ * units.
  */
 static void
 tell_of_columns(const dp_relation_row *unit)
@@ -390,8 +406,8 @@ tell_of_columns(const dp_relation_row *unit)
 
 /*
  * dp_protect_tell_of_unit
- *	  NOTICEs about a unit that was taken: rows that count nowhere; that it may
- *	  not be whose rows these are.
+ *	  NOTICEs about an accepted unit: rows with a NULL unit are not counted;
+ *	  foreign keys suggest another unit.
  */
 void
 dp_protect_tell_of_unit(const dp_relation_row *unit, const char *dataset)
@@ -405,16 +421,16 @@ dp_protect_tell_of_unit(const dp_relation_row *unit, const char *dataset)
 }
 
 /* ----------------
- *		The unit that dp_protect is told.
+ *		Reading the unit argument.
  *
- * A path of keys needs no foreign key: what that would add is that there
- * always is a row with a unit.
+ * A path needs no foreign key, which would only ensure that every row has a
+ * unit.
  * ----------------
  */
 
 /*
- * A unit is a column whose equality is built in and bytewise decided: units
- * are grouped and joined by it.  Likewise the key that it is behind.
+ * Units are grouped and joined by equality, so a unit column and the key of a
+ * path need a built-in type and a deterministic collation.
  */
 static void
 check_unit(Oid relid, const char *unit)
@@ -472,7 +488,9 @@ raise_path(const char *path, const char *detail)
 					"customer_id.");
 }
 
-/* Cut the text before the first arrow, or all of it; *text: what follows. */
+/*
+ * Return the text before the first arrow, or all of it; *text is what follows.
+ */
 static char *
 unit_read_part(char **text, const char *path)
 {
@@ -492,7 +510,7 @@ unit_read_part(char **text, const char *path)
 	return part;
 }
 
-/* The first such character that no quotes surround; NULL: there is none. */
+/* The first such character outside quotes, or NULL. */
 static char *
 find_unquoted(char *text, char wanted)
 {
@@ -549,7 +567,7 @@ find_relation(List *names, bool missing_ok)
 							missing_ok);
 }
 
-/* The step is a relation, and names no column. */
+/* Raise the error for a step without the column of its relation. */
 static void
 raise_bare_step(const char *step, Oid relid, const char *path)
 {
@@ -606,7 +624,7 @@ unit_read_step(char *part, const char *path, List **columns)
 	return find_relation(before, false);
 }
 
-/* Are these the columns of the unit of a row? */
+/* Are these the columns of the row's unit? */
 static bool
 has_columns(const dp_relation_row *row, const List *names)
 {
@@ -657,9 +675,9 @@ check_step(Oid relid, const List *columns, const char *dataset,
 /* ---- the key that a path begins with ---- */
 
 /*
- * The path whose columns are those that were named, each for a column of the
- * key with its type, and for the rest of the key those of the same names;
- * NULL: they are not all found.
+ * The path in which each named column is matched to a key column of its type,
+ * and the other key columns to columns of the same names; NULL unless all are
+ * found.
  */
 static char *
 guess_path(Oid relid, const List *named, Oid through,
@@ -706,7 +724,7 @@ guess_path(Oid relid, const List *named, Oid through,
 	return dp_protect_path_text(names, through, row);
 }
 
-/* One column was named for a key of two, or the like. */
+/* The number of columns differs from that of the key. */
 static void
 unit_raise_columns(Oid relid, const List *names, Oid through, const char *path)
 {
@@ -734,7 +752,7 @@ unit_raise_columns(Oid relid, const List *names, Oid through, const char *path)
 							 NameStr(row.unit), get_rel_name(through)));
 }
 
-/* The columns that could refer to that of the key, as SQL has them; or "". */
+/* The columns that could refer to a column of the key, quoted; "" if none. */
 static char *
 list_matching(Oid relid, Oid through, AttrNumber key)
 {
@@ -757,7 +775,7 @@ list_matching(Oid relid, Oid through, AttrNumber key)
 	return text.data;
 }
 
-/* What the path begins with is no column of the relation. */
+/* The path begins with a name that is no column of the relation. */
 static void
 raise_no_column(Oid relid, const char *name, Oid through, AttrNumber key,
 				const char *path)
@@ -780,7 +798,7 @@ raise_no_column(Oid relid, const char *name, Oid through, AttrNumber key,
 							 get_rel_name(through), matching));
 }
 
-/* One column, and that of the key which it refers to. */
+/* A column of the path and the key column that it refers to. */
 static dp_unit_column *
 pair_columns(Oid relid, char *name, Oid through, AttrNumber key,
 			 const char *path)
@@ -822,7 +840,7 @@ check_different(const List *names, const char *path)
 										  "twice.", (char *) lfirst(lc)));
 }
 
-/* The primary key that columns refer to, in its order. */
+/* The primary key that the columns refer to, in its order. */
 static void
 unit_read_key(Oid relid, const List *names, Oid through, const char *path,
 			  dp_relation_row *unit)
@@ -864,7 +882,7 @@ unit_read_key(Oid relid, const List *names, Oid through, const char *path,
 													(relid, through))));
 }
 
-/* A path that comes back would have no end. */
+/* Forbid a path that returns to the relation or has too many steps. */
 static void
 check_end(Oid relid, Oid through, const char *path)
 {
@@ -884,8 +902,8 @@ check_end(Oid relid, Oid through, const char *path)
 }
 
 /*
- * The first relation of a path, locked: neither its name nor what its unit is
- * can change until others see that a path leads there.
+ * The first relation of a path, locked, so that its name and unit cannot
+ * change until others see that a path leads there.
  */
 static Oid
 read_first_step(char *part, const char *path, const char *dataset,
@@ -902,7 +920,7 @@ read_first_step(char *part, const char *path, const char *dataset,
 		now = unit_read_step(pstrdup(part), path, &columns);
 		if (now == relid)
 			break;
-		/* while we waited another table came to its name */
+		/* while we waited, another table took the name */
 		UnlockRelationOid(relid, ShareUpdateExclusiveLock);
 		relid = now;
 	}
@@ -911,8 +929,8 @@ read_first_step(char *part, const char *path, const char *dataset,
 }
 
 /*
- * Fill in the columns that a path begins with, the relation whose primary key
- * they refer to, and the key.  Further steps must be those of that relation.
+ * Fill in the columns that a path begins with, the relation that they refer
+ * to, and its key.  Further steps must be those of that relation's own unit.
  */
 static void
 read_path(Oid relid, const char *path, const char *dataset,
@@ -944,11 +962,11 @@ read_path(Oid relid, const char *path, const char *dataset,
 
 /*
  * dp_protect_read_unit
- *	  What dp_protect is told of the unit, nothing, a column or a path of keys,
- *	  as a row of dp_pg.relation of which the rest is empty.
+ *	  Read the unit argument (NULL, a column or a path) into a row of
+ *	  dp_pg.relation, of which the rest is empty.
  *
  * Errors: 42703 no such column; 42P01 no such relation; 22023 for a column
- * that cannot be one, and for what is no path.
+ * that cannot be a unit, and for an invalid path.
  */
 void
 dp_protect_read_unit(Oid relid, const char *unit, const char *dataset,
@@ -971,7 +989,7 @@ dp_protect_read_unit(Oid relid, const char *unit, const char *dataset,
 
 /*
  * dp_protect_forbid_behind
- *	  2BP01 while the unit of another relation is behind this one.
+ *	  2BP01 if the unit of another relation is behind this one.
  */
 void
 dp_protect_forbid_behind(Oid relid, const char *what)

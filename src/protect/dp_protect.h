@@ -1,10 +1,8 @@
 /*
  * dp_protect.h
- *	  Public interface of the protect folder: protected relations, and what
- *	  the owner declared about them.
+ *	  Public interface of the protect room: protected relations, and what the
+ *	  owner declared about them.
  *
- * Functions are named by what they are about: dp_relation_, dp_attribute_
- * (a declared column), dp_declare_, dp_exposure_ and dp_publish_.
  *
  * Include postgres.h first.
  */
@@ -18,33 +16,33 @@
 
 #include "../ledger/dp_ledger.h"
 
-/* From a row to the one whose primary key its column has. */
+/* A step from a row to the one whose primary key its columns hold. */
 typedef struct dp_unit_step
 {
-	Oid			relid;			/* of that row: a protected relation, too */
+	Oid			relid;			/* of the row referred to; protected */
 	List	   *from;			/* of int: the columns */
-	List	   *key;			/* likewise, the primary key of relid */
-	List	   *next;			/* columns of relid: of the next step, or at
-								 * last the unit */
+	List	   *key;			/* of int: the primary key of relid */
+	List	   *next;			/* of int: columns of relid for the next step,
+								 * at last the unit */
 } dp_unit_step;
 
 /* One protected relation, palloc'd in the current context. */
 typedef struct dp_relation
 {
 	Oid			relid;
-	Oid			owner;			/* of the table, now */
+	Oid			owner;			/* of the table */
 	char	   *dataset;
 	char	   *unit;			/* column name, or a path of keys; NULL: each
 								 * row is one unit */
-	AttrNumber	unit_attnum;	/* 0 when unit is NULL; of a path: after all
-								 * columns, where rows get it from there */
+	AttrNumber	unit_attnum;	/* 0 if unit is NULL; for a path, past all
+								 * columns, where rows are given its value */
 	Oid			unit_type;
 	int32		unit_typmod;
 	Oid			unit_collation;
 	List	   *unit_steps;		/* of dp_unit_step *; NIL: a column */
-	int64		rows;			/* size class; 0: nothing is said */
-	int64		max_rows;		/* of a unit in a group; 0: likewise */
-	int64		max_keys;		/* groups of a unit; 0: likewise */
+	int64		rows;			/* size class; 0: not declared */
+	int64		max_rows;		/* of a unit in a group; 0: not declared */
+	int64		max_keys;		/* groups of a unit; 0: not declared */
 } dp_relation;
 
 /* NULL when relid itself is not protected (children of one are not). */
@@ -60,8 +58,8 @@ extern dp_attribute *dp_protect_attribute(Oid relid, AttrNumber attnum);
 /* Columns declared immutable; dp_protect_attribute says more about one. */
 extern Bitmapset *dp_protect_attribute_partitions(Oid relid);
 /*
- * Does a trigger keep the column immutable, and has it since the snapshot was
- * taken (NULL: now)?
+ * Does a trigger keep the column immutable, and did it when the snapshot
+ * (NULL: now) was taken?
  */
 extern bool dp_protect_declare_is_guarded(Oid relid, AttrNumber attnum,
 										  Snapshot snapshot);
@@ -69,7 +67,9 @@ extern bool dp_protect_declare_is_guarded(Oid relid, AttrNumber attnum,
 extern Oid	dp_protect_published_view(Oid relid);
 /* Its dataset, NULL when relid itself is not protected; raises nothing. */
 extern char *dp_protect_dataset(Oid relid);
-/* The tables that a view reads; those that its reader's rights are for. */
+/*
+ * The tables that a view reads; with invoker, only with its reader's rights.
+ */
 extern List *dp_protect_view_reads(Oid view, bool invoker);
 extern List *dp_protect_view_shows(Oid view);
 extern bool dp_protect_view_passes(Oid view, const List *views);

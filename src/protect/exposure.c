@@ -1,7 +1,7 @@
 /*
  * exposure.c
- *	  A way by which another role can learn rows of a protected relation: how
- *	  it is noted and told; dp_audit.
+ *	  Exposures, ways by which another role can learn rows of a protected
+ *	  relation: collecting and describing them; dp_audit.
  */
 #include "postgres.h"
 
@@ -31,11 +31,10 @@
 #include "relation_internal.h"
 
 /* ----------------
- *		A way by which another role can learn rows of a protected relation: how
- *		it is noted, and told.
+ *		Exposures: collecting and describing them.
  *
- * Only what is granted directly counts, and owners and superusers do not.
- * exposure_find.c says what is searched.
+ * Only direct grants count, and none to owners or superusers.  exposure_find.c
+ * says what is searched.
  * ----------------
  */
 
@@ -59,7 +58,7 @@ static const struct
 
 /*
  * dp_protect_exposure_is_owner
- *	  The role is the owner, or a superuser, from whom nothing is hidden.
+ *	  Is the role the owner or a superuser, from whom nothing is hidden?
  */
 bool
 dp_protect_exposure_is_owner(Oid role, Oid owner)
@@ -68,7 +67,7 @@ dp_protect_exposure_is_owner(Oid role, Oid owner)
 		(role != ACL_ID_PUBLIC && superuser_arg(role));
 }
 
-/* The texts may be NULL, and then are equal to NULL only. */
+/* Are the texts equal?  NULL equals only NULL. */
 static bool
 same_text(const char *a, const char *b)
 {
@@ -171,9 +170,9 @@ add_column_acls(dp_exposure_search *search, Oid relid, AclMode mask,
 
 /*
  * dp_protect_add_grants
- *	  Add the privileges of mask that other roles hold on a relation: on all
- *	  of it, or on its columns of these names (NIL: on any column).  Nothing
- *	  when the relation is gone.
+ *	  Add the privileges of mask that other roles hold on the relation as a
+ *	  whole or on the named columns (NIL: on any column).  Nothing if the
+ *	  relation is gone.
  */
 void
 dp_protect_add_grants(dp_exposure_search *search, Oid relid, AclMode mask,
@@ -195,7 +194,8 @@ dp_protect_add_grants(dp_exposure_search *search, Oid relid, AclMode mask,
 
 /*
  * dp_protect_add_other
- *	  Add what is not a privilege: the clause tells it, the command ends it.
+ *	  Add an exposure that is not a privilege: clause describes it, command
+ *	  closes it.
  */
 void
 dp_protect_add_other(dp_exposure_search *search, Oid relid,
@@ -234,9 +234,9 @@ dp_protect_list_tree(Oid relid, LOCKMODE lockmode)
 	return list_concat_unique_oid(tree, ancestors);
 }
 
-/* ---- telling ---- */
+/* ---- describing ---- */
 
-/* dp_protect_role_name: quoted, PUBLIC, or that there is no such role. */
+/* dp_protect_role_name: quoted, or PUBLIC, or a text for a dropped role. */
 const char *
 dp_protect_role_name(Oid role)
 {
@@ -330,7 +330,7 @@ dp_protect_exposure_explain(const List *exposures, char **hint)
 }
 
 /* ----------------
- *		What dp_audit (sql/31_audit.sql) cannot learn by SQL.
+ *		What dp_audit (sql/31_audit.sql) needs from C.
  * ----------------
  */
 

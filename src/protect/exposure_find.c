@@ -1,21 +1,22 @@
 /*
  * exposure_find.c
- *	  Through what other roles can learn rows of a protected relation.
+ *	  Search for exposures: ways by which other roles can learn rows of a
+ *	  protected relation.
  *
- * Only what is granted directly counts, and owners and superusers do not:
+ * Only direct grants count, and none to owners or superusers:
  *
  * - table and column privileges on the relation, on every descendant (whose
  *	 rows are its rows) and on every ancestor (through which its rows are
  *	 read): SELECT, UPDATE and DELETE (the number of rows met, RETURNING),
- *	 REFERENCES (a foreign key probes for a key), TRIGGER (own code sees rows),
- *	 MAINTAIN (VACUUM VERBOSE counts rows), and INSERT when a unique index or
- *	 an exclusion constraint somewhere in the tree answers whether a value
- *	 exists;
- * - a part that belongs to another role, or runs its trigger function, or
- *	 whose rows another server keeps;
- * - views, materialized views and rules that read with the rights of somebody
- *	 who may (exposure_find.c);
- * - foreign keys in both directions (exposure_find.c).
+ *	 REFERENCES (a foreign key probes for a key), TRIGGER (a trigger's code
+ *	 sees rows), MAINTAIN (VACUUM VERBOSE counts rows), and INSERT when a
+ *	 unique index or an exclusion constraint somewhere in the tree answers
+ *	 whether a value exists;
+ * - a part that another role owns, or whose trigger function another role
+ *	 owns, or whose rows another server stores;
+ * - views, materialized views and rules that read with the rights of a role
+ *	 that may;
+ * - foreign keys in both directions.
  *
  * dp_protect refuses them, the utility hook warns of them, dp_audit lists
  * them.
@@ -57,32 +58,34 @@
 #include "relation_internal.h"
 
 /* ----------------
- *		What reads protected rows with the rights of somebody who may: views,
+ *		What reads protected rows with the rights of a role that may: views,
  *		materialized views and rules.
  *
  * A view that is not security_invoker, and every rule that is not a view's
- * SELECT, reads as the owner of its relation; who may use it, may read.  A
- * materialized view holds copies.  They are found by what pg_depend tells
- * about rewrite rules, and followed: a view of such a view is another one.  A
- * security_invoker view is none itself, but a materialized view of it is.
+ * SELECT, reads as the owner of its relation; a role that may use it can read
+ * the rows.  A materialized view holds copies.  They are found through the
+ * entries of rewrite rules in pg_depend, recursively: a view of such a view is
+ * another one.  A security_invoker view opens nothing, but a materialized view
+ * of it does.
  *
- * A query that only counts with the dp_ aggregates shows no rows: the private
- * query path takes such a level over, or refuses it.  A materialized view is
- * judged by what it holds: its own query never changes, but a view that it was
- * filled from may count since then, and may have shown rows before.  Without
- * contents it is judged by what a REFRESH would fill it with.
+ * A query level with dp_ aggregates shows no rows: a private query answers it
+ * or refuses it.  A materialized view is judged by its contents: its own query
+ * never changes, but a view that it was filled from may have been replaced,
+ * and may have shown rows before.  Without contents it is judged by what
+ * REFRESH would fill it with.
  * ----------------
  */
 
-/* What a relation that was reached shows; the more, the greater. */
+/* What a reached relation shows, from least to most. */
 typedef enum dp_reach
 {
-	DP_REACH_RELEASED,			/* released values, as far as is known now */
-	DP_REACH_CLOSED,			/* rows to those who may read them anyway */
-	DP_REACH_OPEN				/* rows to whoever may select from it */
+	DP_REACH_RELEASED,			/* released values, as far as is known */
+	DP_REACH_CLOSED,			/* rows to roles that may read them anyway */
+	DP_REACH_OPEN				/* rows to every role that may select from
+								 * it */
 } dp_reach;
 
-/* A relation that was reached. */
+/* A relation that the search has reached. */
 typedef struct dp_reached
 {
 	Oid			relid;
@@ -93,7 +96,7 @@ typedef struct dp_reached
 
 /*
  * dp_protect_is_security_invoker
- *	  A view that checks its reader's own rights on what it reads.
+ *	  Is it a view that checks its reader's rights on what it reads?
  */
 bool
 dp_protect_is_security_invoker(Oid view)
@@ -138,7 +141,7 @@ dp_protect_rule_queries(HeapTuple rule)
 
 /* ---- does a query show rows? ---- */
 
-/* How often FROM of the level itself names the common table expression. */
+/* How often FROM of this level names the common table expression. */
 static int
 count_own_references(const Query *query, const CommonTableExpr *cte)
 {
@@ -212,7 +215,7 @@ names_relation_walker(Node *node, void *context)
 	return expression_tree_walker(node, names_relation_walker, context);
 }
 
-/* The actions of a rule, or its condition. */
+/* Do the actions of a rule, or its condition, show rows? */
 static bool
 rule_shows_rows(HeapTuple rule, TupleDesc desc, Oid relid)
 {
@@ -275,7 +278,7 @@ add_reached(List *reached, Oid relid, dp_reach reach, Oid from,
 	return lappend(reached, item);
 }
 
-/* What a rule's relation shows of rows that the rule shows. */
+/* What the relation of a rule shows of rows that the rule shows. */
 static dp_reach
 reach_of_rows(const dp_reached *item, Oid reader, bool is_select, Oid owner)
 {
@@ -312,7 +315,7 @@ follow_rule(List *reached, const dp_reached *item, HeapTuple rule,
 		reach = reach_of_rows(item, reader, is_select, owner);
 	else if (kind == RELKIND_MATVIEW && is_populated(reader))
 		reach = DP_REACH_OPEN;
-	/* what nobody can read with others' rights leads on to copies only */
+	/* unless open, it only matters to materialized views on it */
 	if (reach != DP_REACH_OPEN && !is_select)
 		return reached;
 	return add_reached(reached, reader, reach, item->relid,
@@ -369,7 +372,7 @@ continue_clause(char *first, const char *rest)
 	return rest ? psprintf("%s, %s", first, rest) : first;
 }
 
-/* A materialized view tells by what it holds, also when it is not ours. */
+/* Add a materialized view: its owner, if another role, and its readers. */
 static void
 add_copy(dp_exposure_search *search, const dp_reached *item,
 		 const char *severity, const char *clause)
@@ -434,7 +437,7 @@ add_reader(dp_exposure_search *search, const dp_reached *item, AclMode mask,
 /*
  * add_readers
  *	  Add the privileges of mask on what reads one of these relations with the
- *	  rights of somebody who may; the clause tells where the relations lead to.
+ *	  rights of a role that may; clause says where the relations lead.
  */
 static void
 add_readers(dp_exposure_search *search, const List *relids,
@@ -454,7 +457,7 @@ add_readers(dp_exposure_search *search, const List *relids,
 	{
 		dp_reached *item = list_nth(reached, i);
 
-		/* what fires a rule does not read */
+		/* changes fire the rule of this relation, reading it does not */
 		if (item->rule == NULL)
 			reached = follow_relation(reached, item, search->owner);
 		if (i >= first && item->reach == DP_REACH_OPEN)
@@ -466,15 +469,16 @@ add_readers(dp_exposure_search *search, const List *relids,
  *		Foreign keys through which other roles learn which values protected
  *		rows have.
  *
- * A foreign key of a protected relation P: whoever deletes or updates a row of
- * the table it refers to is told by an error whether P uses its key.  So is
- * he who can make such a row go through keys of that table that cascade.
+ * A foreign key of a protected relation P: a role that deletes or updates a
+ * row of the referenced table learns from an error whether P uses its key.  So
+ * does a role that can cause this through foreign keys of that table that
+ * cascade.
  *
- * A foreign key to P: whoever inserts or updates a row of the other table is
- * told whether P has the key.
+ * A foreign key to P: a role that inserts or updates a row of the other table
+ * learns whether P has the key.
  *
- * The tables at the other end count with their own trees, and with the views
- * and rules that change them with their owners' rights.
+ * The tables at the other end count with their own trees, and with views and
+ * rules that change them with their owners' rights.
  * ----------------
  */
 
@@ -491,8 +495,9 @@ typedef struct dp_reference
 	Oid			target;			/* the table it refers to */
 	List	   *source_columns; /* of char * */
 	List	   *target_columns;
-	bool		cascades;		/* deletes or changes rows of source */
-	bool		followed;		/* by the search for cascades */
+	bool		cascades;		/* changes of target delete or change rows of
+								 * source */
+	bool		followed;		/* visited by the search for cascades */
 } dp_reference;
 
 /* ---- reading ---- */
@@ -529,7 +534,7 @@ is_cascade(char action)
 		action == FKCONSTR_ACTION_SETDEFAULT;
 }
 
-/* All foreign keys of the database, partitions' own among them. */
+/* All foreign keys of the database, including the copies of partitions. */
 static List *
 list_references(void)
 {
@@ -566,7 +571,7 @@ list_references(void)
 	return references;
 }
 
-/* The foreign key that somebody made: partitions have copies of it. */
+/* The foreign key as it was created; partitions have copies of it. */
 static const dp_reference *
 find_original(const List *references, const dp_reference *reference)
 {
@@ -587,9 +592,9 @@ find_original(const List *references, const dp_reference *reference)
 /* ---- telling ---- */
 
 /*
- * What other roles may do to a table at the other end of a foreign key, and
- * whether it is their own.  clause and command are those of the key that leads
- * to the protected relation.
+ * Add what other roles may do to a table at the other end of a foreign key,
+ * and its ownership by another role.  clause and command are about the key
+ * that leads to the protected relation.
  */
 static void
 add_table(dp_exposure_search *search, Oid relid, AclMode mask,
@@ -705,8 +710,7 @@ add_reference_to(dp_exposure_search *search, List *references,
 
 /*
  * add_references
- *	  Add what foreign keys from and to the parts of a protected relation let
- *	  other roles learn.
+ *	  Add the foreign keys from and to parts of a protected relation.
  */
 static void
 add_references(dp_exposure_search *search)
@@ -725,7 +729,7 @@ add_references(dp_exposure_search *search)
 			from == list_member_oid(search->parts, original->source) &&
 			to == list_member_oid(search->parts, original->target))
 			continue;
-		/* within the tree, who may change rows may read them anyway */
+		/* a role that may change rows within the tree may read them anyway */
 		if (from && to)
 			dp_protect_add_grants(search, reference->source, ACL_INSERT,
 								  reference->source_columns, "high",
@@ -746,7 +750,7 @@ add_references(dp_exposure_search *search)
 
 /* ---- the tree itself ---- */
 
-/* Does an index of the table reject rows, and so answer for their values? */
+/* Does an index of the table reject rows, and so reveal which values exist? */
 static bool
 has_rejecting_index(Oid relid)
 {
@@ -796,7 +800,7 @@ function_owner(Oid function)
 	return owner;
 }
 
-/* Trigger functions that another role owns and may redefine at any time. */
+/* Add trigger functions that another role owns and may redefine. */
 static void
 add_triggers(dp_exposure_search *search, Oid relid)
 {
@@ -833,7 +837,9 @@ add_triggers(dp_exposure_search *search, Oid relid)
 	table_close(rel, AccessShareLock);
 }
 
-/* A part whose rows this server does not keep; no private query reads it. */
+/*
+ * Add a part whose rows this server does not store; no private query reads it.
+ */
 static void
 add_elsewhere(dp_exposure_search *search, Oid part)
 {
@@ -884,8 +890,8 @@ exposures_add_part(dp_exposure_search *search, Oid part, AclMode mask)
 
 /*
  * dp_protect_list_exposures
- *	  All exposures (dp_exposure *) of a protected relation, or of one that is
- *	  to be; descendants are locked in lockmode.  NIL when it is gone.
+ *	  All exposures (dp_exposure *) of a relation that is protected or about to
+ *	  be; descendants are locked in lockmode.  NIL when it is gone.
  */
 List *
 dp_protect_list_exposures(Oid relid, LOCKMODE lockmode)

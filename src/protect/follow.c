@@ -1,12 +1,12 @@
 /*
  * follow.c
- *	  A table that comes to the name of a followed relation is protected as
- *	  that one is, or was: dataset, unit, declared columns, view and grants.
+ *	  A table that comes to the name of a followed relation is protected like
+ *	  its predecessor: dataset, unit, declared columns, view and grants.
  *
- * It happens in somebody's CREATE or ALTER, or at his COMMIT.  He has said
- * nothing about privacy, so what acts on the table acts as its owner, who must
- * be the owner of the one before, and what acts on the view as the owner of
- * that; in a security-restricted operation with a fixed search_path.
+ * This happens in any role's CREATE or ALTER, or at COMMIT.  Such commands say
+ * nothing about privacy, so the code acts on the table as its owner, who must
+ * own the predecessor too, and on the view as the view's owner, in a
+ * security-restricted operation with a fixed search_path.
  */
 #include "postgres.h"
 
@@ -33,7 +33,7 @@
 #include "declare_internal.h"
 #include "relation_internal.h"
 
-/* ---- may it be? ---- */
+/* ---- checks ---- */
 
 static const char *
 quoted_name(const dp_name_row *name)
@@ -42,7 +42,7 @@ quoted_name(const dp_name_row *name)
 									  NameStr(name->name));
 }
 
-/* Always false: with raise it does not come back. */
+/* Returns false, or with raise does not return. */
 static bool
 follow_forbid(const dp_name_row *name, bool raise, const char *detail,
 			  const char *hint)
@@ -53,13 +53,13 @@ follow_forbid(const dp_name_row *name, bool raise, const char *detail,
 				 errmsg("relation %s cannot be protected as the one before "
 						"it", quoted_name(name)),
 				 errdetail("%s", detail),
-				 errhint("%s  If tables of this name are to be protected no "
-						 "longer: SELECT dp_unfollow(%s);", hint,
+				 errhint("%s  To stop protecting tables of this name: SELECT "
+						 "dp_unfollow(%s);", hint,
 						 quote_literal_cstr(quoted_name(name)))));
 	return false;
 }
 
-/* Of the relation whose key a unit refers to, or InvalidOid. */
+/* The OID of a relation whose key a unit refers to, by name; or InvalidOid. */
 static Oid
 find_through(const char *name)
 {
@@ -92,8 +92,8 @@ check_heritage(const dp_name_row *name, Oid relid, bool raise)
 
 	if (kept == NULL)
 		return follow_forbid(name, raise,
-							 "What was declared about that is not known "
-							 "any more.", "Protect it as its owner with "
+							 "The declarations of that one are no longer "
+							 "known.", "Protect it as its owner with "
 							 "dp_protect(), and declare its columns, under "
 							 "another name, and rename it.");
 	if (!check_lacking(name, kept, raise))
@@ -113,7 +113,7 @@ check_heritage(const dp_name_row *name, Oid relid, bool raise)
 	return true;
 }
 
-/* One that is protected already keeps what was declared about it. */
+/* A table that is already protected keeps its declarations. */
 static bool
 check_protected(const dp_name_row *name, const dp_relation_row *row,
 				bool raise)
@@ -125,15 +125,15 @@ check_protected(const dp_name_row *name, const dp_relation_row *row,
 		return follow_forbid(name, raise, "It has immutable columns.",
 							 psprintf("Before: %s",
 									  dp_protect_mutable_text(row->relid)));
-	/* else what is behind either would be behind the one that comes last */
+	/* units behind both names would end up behind one table */
 	if (kept != NULL && dp_catalog_is_followed(row->relid) &&
 		OidIsValid(dp_catalog_relation_behind(kept->relid)))
 		return follow_forbid(name, raise,
-							 "It is followed under another name, which "
-							 "no other table has taken, and units of other "
+							 "It is followed under another name, which no "
+							 "other table has taken, and units of other "
 							 "relations are behind the one before.",
-							 "Build the table anew, or "
-							 "call dp_unfollow() for the other name before.");
+							 "Build the table anew, or call dp_unfollow() for "
+							 "the other name first.");
 	if (kept == NULL)
 		return true;
 	if (strcmp(kept->dataset, NameStr(row->dataset)) == 0 &&
@@ -143,13 +143,14 @@ check_protected(const dp_name_row *name, const dp_relation_row *row,
 	return follow_forbid(name, raise,
 						 "It is protected already, in another dataset "
 						 "or with another unit.",
-						 "Call dp_unprotect() for it before.");
+						 "Call dp_unprotect() for it first.");
 }
 
 /*
  * may_arrive
- *	  Can the table that has the name be protected as the one before?  What a
- *	  later command of the transaction can mend is an error only with raise.
+ *	  Can the table that has the name be protected like its predecessor?
+ *	  Raises an error only with raise, since a later command of the transaction
+ *	  may mend it.
  */
 static bool
 may_arrive(const dp_name_row *name, Oid relid, bool raise)
@@ -181,7 +182,7 @@ may_arrive(const dp_name_row *name, Oid relid, bool raise)
 	return check_heritage(name, relid, raise);
 }
 
-/* ---- acting as others ---- */
+/* ---- acting as another role ---- */
 
 static void
 become(Oid role, dp_owner_sql *saved)
@@ -203,7 +204,7 @@ come_back(const dp_owner_sql *saved)
 
 /* ---- protecting ---- */
 
-/* The unit as dp_protect takes it; NULL: each row. */
+/* The unit argument for dp_protect; NULL: each row. */
 static char *
 unit_text(const dp_heritage *kept)
 {
@@ -232,7 +233,10 @@ protect(const dp_name_row *name, Oid relid, const dp_heritage *kept)
 	tree = dp_protect_enter(relid, true);
 	dp_protect_place(relid, tree, kept->dataset, unit_text(kept), &row);
 	come_back(&saved);
-	/* the path's lock may have been waited for, until it had another key */
+	/*
+	 * while waiting for the lock of the path's relation, its key may have
+	 * changed
+	 */
 	(void) check_heritage(name, relid, true);
 	namestrcpy(&row.dataset, kept->dataset);
 	row.rows = kept->rows;
@@ -245,7 +249,10 @@ protect(const dp_name_row *name, Oid relid, const dp_heritage *kept)
 	dp_protect_invalidate_tree(relid);
 }
 
-/* A view that no longer is what dp_protect made stays with the one before. */
+/*
+ * Is the view still as dp_protect made it?  Another stays with the
+ * predecessor.
+ */
 static bool
 is_published(Oid view, Oid relid)
 {
@@ -272,7 +279,7 @@ publish(const dp_name_row *name, Oid relid, const dp_heritage *kept)
 				(errcode(ERRCODE_WARNING),
 				 errmsg("view %s does not show relation %s",
 						dp_protect_qualified_name(view), quoted_name(name)),
-				 errdetail("It no longer is a security_invoker view of "
+				 errdetail("It is no longer a security_invoker view of "
 						   "columns of the relation before it."),
 				 errhint("Drop it, and publish again with dp_protect(%s, "
 						 "publish => ...).", dp_protect_call_text(relid))));
@@ -292,8 +299,7 @@ publish(const dp_name_row *name, Oid relid, const dp_heritage *kept)
 
 /*
  * arrive
- *	  Protect the table that has the name now, of which may_arrive
- *	  is true.
+ *	  Protect the table that now has the name, for which may_arrive holds.
  *
  * Errors: as dp_protect.
  */
@@ -329,9 +335,9 @@ arrive(const dp_name_row *name, Oid relid)
 	dp_protect_comment(relid);
 }
 
-/* ---- what is to be made again ---- */
+/* ---- what the predecessor had and the table lacks ---- */
 
-/* The columns of the key as a unit refers to them, "column, column". */
+/* The key columns that a unit refers to, "column, column". */
 static char *
 declared_key(const dp_relation_row *row)
 {
@@ -375,8 +381,8 @@ tell_of_key(Oid relid)
 				 errmsg("relation %s has no primary key (%s)", qualified,
 						declared_key(&row)),
 				 errdetail("The unit of relation \"%s\" is behind it, and "
-						   "private queries on that are refused until it is "
-						   "there.", get_rel_name(row.relid)),
+						   "private queries on that are refused until it "
+						   "exists.", get_rel_name(row.relid)),
 				 errhint("ALTER TABLE %s ADD PRIMARY KEY (%s);", qualified,
 						 declared_key(&row))));
 		return;
@@ -385,8 +391,8 @@ tell_of_key(Oid relid)
 
 /*
  * tell_lacks
- *	  Warn of what the one before may have had, and without which queries that
- *	  were answered are refused, or count nothing.
+ *	  Warn about a primary key or policies without which queries that were
+ *	  answered before are refused or count no rows.
  */
 static void
 tell_lacks(Oid relid)
@@ -398,8 +404,7 @@ tell_lacks(Oid relid)
 /* ---- parts ---- */
 
 /*
- * Exposures that lead through the part, its own parts, or views of them; not
- * what an analyst was answered.
+ * Exposures through the part, its own parts, or views of them that show rows.
  */
 static List *
 list_exposures_of(Oid part, Oid root)
@@ -423,9 +428,9 @@ list_exposures_of(Oid part, Oid root)
 
 /*
  * dp_protect_close_part
- *	  A new part of a followed relation: privileges on it and what it opens,
- *	  which default privileges may have given, are taken away.  Answers what
- *	  remains open.
+ *	  Revoke privileges on a new part of a followed relation and on views of
+ *	  it, which default privileges may have granted.  Returns what remains
+ *	  open.
  */
 List *
 dp_protect_close_part(Oid part, Oid root)
@@ -443,7 +448,7 @@ dp_protect_close_part(Oid part, Oid root)
 
 /*
  * dp_protect_keep_part
- *	  What was a part of a protected relation is one by itself from now on.
+ *	  Protect a detached part of a protected relation on its own.
  */
 void
 dp_protect_keep_part(Oid part, Oid root)
@@ -459,8 +464,8 @@ dp_protect_keep_part(Oid part, Oid root)
 				(errcode(ERRCODE_WARNING),
 				 errmsg("relation \"%s\" is no longer protected",
 						get_rel_name(part)),
-				 errdetail("It was a part of protected relation \"%s\", and "
-						   "by itself a foreign table cannot be protected.",
+				 errdetail("It was a part of protected relation \"%s\", and a "
+						   "foreign table cannot be protected on its own.",
 						   get_rel_name(root))));
 		return;
 	}
@@ -470,38 +475,40 @@ dp_protect_keep_part(Oid part, Oid root)
 	dp_protect_invalidate_tree(part);
 	ereport(NOTICE,
 			(errmsg("relation \"%s\" stays protected", get_rel_name(part)),
-			 errdetail("It is a protected relation by itself, in the dataset "
-					   "of \"%s\" and with its declarations.",
+			 errdetail("It is now a protected relation of its own, in the "
+					   "dataset of \"%s\" and with its declarations.",
 					   get_rel_name(root))));
 }
 
 /* ----------------
- *		Which tables have the names of protected relations now.
+ *		Which tables now have the names of protected relations.
  *
  * Names change hands by CREATE, by RENAME and SET SCHEMA of tables, and by
- * RENAME of schemas.  So what has each name of dp_pg.relation_name is looked
- * up, by catalog scans that need no privilege, whatever the command was: by an
- * event trigger after each command, for everybody's DDL, and again before the
- * transaction ends, where a row of pg_class or pg_namespace was made or
- * changed; EXPLAIN ANALYZE CREATE TABLE AS fires no event trigger, and a
- * superuser can turn them off.  What the trigger finds unfit may be mended by
- * a later command of the transaction, and is an error at its end.
+ * RENAME of schemas.  So the holder of each name of dp_pg.relation_name is
+ * looked up, whatever the command was, by catalog scans that need no
+ * privilege: by an event trigger after each command of any role, and again
+ * before the end of a transaction that created or changed a row of pg_class or
+ * pg_namespace, since EXPLAIN ANALYZE CREATE TABLE AS fires no event trigger
+ * and a superuser can disable them.  What the trigger finds unfit may be
+ * mended by a later command of the transaction, and is an error at its end.
  *
- * dp_protect goes on holding a lock on the table, so that only a schema can be
- * renamed while somebody else's wish to follow a name is not committed yet;
- * see dp_catalog_lock_names.
+ * dp_protect keeps a lock on the table until the end of its transaction, so
+ * only a rename of a schema can miss a name whose following is not committed
+ * yet; see dp_catalog_lock_names.
  * ----------------
  */
 
 static object_access_hook_type previous_access = NULL;
 
 static bool touched = false;	/* names may have changed hands */
-static bool renamed = false;	/* and those of schemas */
-static bool looking = false;	/* commands of our own are not looked after */
+static bool renamed = false;	/* names of schemas may have changed */
+static bool looking = false;	/* ignore the commands run by look() itself */
 
-/* ---- what has a name ---- */
+/* ---- holders of names ---- */
 
-/* What has the name and is not the relation that had it, or InvalidOid. */
+/*
+ * The relation that now has the name, if not the recorded one; or InvalidOid.
+ */
 static Oid
 find_heir(const dp_name_row *name)
 {
@@ -522,7 +529,7 @@ find_heir(const dp_name_row *name)
 	}
 }
 
-/* Once for each; dp_audit tells it as long as it is so. */
+/* Warns once per table; dp_audit lists it as long as this holds. */
 static void
 warn_of_heir(const dp_name_row *name, Oid heir)
 {
@@ -535,20 +542,20 @@ warn_of_heir(const dp_name_row *name, Oid heir)
 	dp_catalog_write_seen(name, heir);
 	ereport(WARNING,
 			(errcode(ERRCODE_WARNING),
-			 errmsg("relation %s is not protected, and the one that had its "
+			 errmsg("relation %s is not protected, but the one that had its "
 					"name before was", qualified),
-			 errdetail("Whoever has SELECT on it reads its rows, and private "
-					   "queries do not."),
+			 errdetail("Roles with SELECT on it can read its rows; private "
+					   "queries cannot."),
 			 errhint("Protect it with dp_protect(%s, unit => ...), with "
-					 "follow => true also those that come after it; or, if "
-					 "its rows are public: SELECT dp_unfollow(%s);",
+					 "follow => true also its successors; or, if its rows are "
+					 "public: SELECT dp_unfollow(%s);",
 					 quote_literal_cstr(qualified),
 					 quote_literal_cstr(qualified))));
 }
 
 /*
- * One after the other, since the unit of one may be behind another.  Answers
- * whether any was protected.
+ * Look at each name once.  Returns whether any table was protected: then the
+ * unit of another may be behind it, and the caller looks again.
  */
 static bool
 look_once(bool raise)
@@ -594,7 +601,7 @@ look(bool raise)
 	PG_END_TRY();
 }
 
-/* ---- who looks ---- */
+/* ---- when names are looked at ---- */
 
 PG_FUNCTION_INFO_V1(dp_follow_tables);
 
@@ -611,7 +618,7 @@ dp_follow_tables(PG_FUNCTION_ARGS)
 	PG_RETURN_NULL();
 }
 
-/* dp_protect_follow_note: look before the transaction ends. */
+/* dp_protect_follow_note: look at names before the transaction ends. */
 void
 dp_protect_follow_note(void)
 {
@@ -633,9 +640,9 @@ note_access(ObjectAccessType access, Oid class, Oid object, int column,
 }
 
 /*
- * A relation that has left its name, which no followed one has taken, is
- * looked after under its new name, too: it may stay there, and be built anew.
- * A row of that name, of a relation that was not followed, gives way.
+ * A relation that was renamed, and whose old name no other has taken, is
+ * recorded under its new name too: it may stay there and be built anew.  This
+ * replaces a row of that name whose relation was not followed.
  */
 static void
 note_moved(void)
@@ -675,7 +682,7 @@ look_last(void)
 	PopActiveSnapshot();
 }
 
-/* The relations that are followed and there. */
+/* The followed relations that exist. */
 static List *
 list_followed(void)
 {
@@ -693,8 +700,8 @@ list_followed(void)
 }
 
 /*
- * What others have opened is closed, where REVOKE does; what is open because
- * of this transaction, or is no privilege, is an error.
+ * Revoke what other transactions have granted; what this transaction opened,
+ * or cannot be revoked, is an error.
  */
 static void
 look_at_open(Oid root)
@@ -719,7 +726,7 @@ look_at_opened(void)
 	if ((!opens && !closes) || !OidIsValid(dp_bridge_extension_oid()))
 		return;
 	PushActiveSnapshot(GetTransactionSnapshot());
-	/* what waits for other transactions' GRANTs does so without the lock */
+	/* wait for other transactions' GRANTs before taking the lock */
 	followed = list_followed();
 	foreach(cell, dp_protect_closed())
 		if (list_member_oid(followed, lfirst_oid(cell)))
@@ -759,7 +766,7 @@ end_transaction(XactEvent event, void *arg)
 	}
 }
 
-/* dp_protect_follow_init: once, while preloading. */
+/* dp_protect_follow_init: install the hooks; once, while preloading. */
 void
 dp_protect_follow_init(void)
 {
@@ -778,15 +785,15 @@ warn_of_drop(const dp_name_row *name)
 	ereport(WARNING,
 			(errcode(ERRCODE_WARNING),
 			 errmsg("protected relation %s was dropped", qualified),
-			 errdetail("What was declared about it is forgotten, and a table "
-					   "that comes to its name is not protected.  What was "
-					   "spent on its dataset stays spent."),
-			 errhint("Tables that are built anew are protected with "
+			 errdetail("Its declarations are gone, and a new table of its "
+					   "name is not protected.  What was spent on its dataset "
+					   "stays spent."),
+			 errhint("To protect tables that are built anew, call "
 					 "dp_protect(%s, unit => ..., follow => true).",
 					 quote_literal_cstr(qualified))));
 }
 
-/* Has the relation a name that is followed, too? */
+/* Is the relation followed under any name? */
 static bool
 is_followed(const List *names, Oid relid)
 {
@@ -804,8 +811,9 @@ is_followed(const List *names, Oid relid)
 
 /*
  * dp_protect_keep_dropped
- *	  After a command that dropped something, while the rows of dp_pg.relation
- *	  about it are there.
+ *	  After a command that dropped relations: keep the declarations of those
+ *	  that are followed, and warn about the others.  The rows of dp_pg.relation
+ *	  are still there.
  */
 void
 dp_protect_keep_dropped(void)
@@ -868,7 +876,7 @@ unfollow(const dp_name_row *name)
 		dp_catalog_delete_name(name);
 }
 
-/* A relation that was renamed is followed under both names, by one wish. */
+/* A renamed relation is followed under both names; both end together. */
 static void
 unfollow_others(const dp_name_row *name)
 {
@@ -919,8 +927,8 @@ dp_unfollow(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("must be owner of relation \"%s\"", asked),
-				 errdetail("Only its owner may say what becomes of tables "
-						   "with its name."),
+				 errdetail("Only its owner may decide about tables with its "
+						   "name."),
 				 errhint("Act as role %s.",
 						 quote_identifier(NameStr(name->owner_name)))));
 	unfollow(name);

@@ -1,15 +1,15 @@
 /*
  * follow_open.c
- *	  What opens a relation in one transaction, and what protects it in another
- *	  at the same time.
+ *	  Transactions that open a relation, by GRANT or a view, while others
+ *	  protect it.
  *
- * GRANT and CREATE VIEW look whether what they open is followed, and whatever
- * protects a followed relation takes privileges on it away; but neither sees
- * what the other has not committed.  So both look again before their
- * transactions end, holding a lock on which the other kind waits: whichever
- * ends last sees both.  What waits for other transactions is done before the
- * lock is taken, as far as it is known then.  What was opened and protected is
- * noted here, and looked at by follow.c.
+ * GRANT and CREATE VIEW check whether what they open is followed, and
+ * protecting a followed relation revokes privileges on it; but neither sees
+ * what the other has not committed.  So both check again before their
+ * transactions end, under a lock that conflicts with the other kind: whichever
+ * ends last sees both.  Work that may wait for other transactions is done
+ * before the lock is taken, as far as it is then known.  This file records
+ * what was opened and protected; follow.c checks it.
  */
 #include "postgres.h"
 
@@ -20,11 +20,11 @@
 
 #include "relation_internal.h"
 
-/* Of this transaction; lists in its memory context. */
+/* Of this transaction; the lists are in TopTransactionContext. */
 static List *opened = NIL;		/* OIDs: something was granted on these */
 static List *protected = NIL;	/* OIDs: followed, and protected or grown */
 static List *arrived = NIL;		/* OIDs: of these, what came to a name */
-static List *opened_schemas = NIL;	/* OIDs: or on all tables in these */
+static List *opened_schemas = NIL;	/* OIDs: granted on all tables in these */
 static List *opened_views = NIL;	/* OIDs: views made or changed */
 
 static void
@@ -83,7 +83,7 @@ dp_protect_can_show(Oid view, Oid root)
 
 /*
  * dp_protect_exposures_of_views
- *	  Those that lead through such views, and not what an analyst was answered.
+ *	  Those on views that can read the relation with their owners' rights.
  */
 List *
 dp_protect_exposures_of_views(List *exposures, Oid root)
@@ -134,7 +134,7 @@ dp_protect_warn_of(Oid root, List *exposures)
 
 /*
  * dp_protect_list_opened
- *	  Those among the exposures that this transaction may have made.
+ *	  Those of the exposures that this transaction may have created.
  */
 List *
 dp_protect_list_opened(List *exposures, Oid root)
@@ -157,7 +157,7 @@ dp_protect_list_opened(List *exposures, Oid root)
 	return own;
 }
 
-/* ---- the end ---- */
+/* ---- the end of the transaction ---- */
 
 /* dp_protect_opens: has the transaction opened anything? */
 bool

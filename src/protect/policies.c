@@ -1,10 +1,10 @@
 /*
  * policies.c
- *	  Row security of protected relations: what the owner is told of it.
+ *	  Warnings about row security of protected relations.
  *
- * Whoever names the relation in a private query counts the rows that its
- * policies for SELECT give him (rules/policy.c).  That hides rows and shows
- * none, but changes what is counted, and nothing else tells so.
+ * A private query that names the relation counts the rows that its policies
+ * for SELECT show to the asking role (rules/policy.c).  That hides rows and
+ * shows none, but it changes counts without any other sign.
  */
 #include "postgres.h"
 
@@ -16,7 +16,7 @@
 
 #include "relation_internal.h"
 
-/* Whose rows do those count who name the relation? */
+/* Which rows do private queries count that name the relation? */
 typedef enum policies_give
 {
 	POLICIES_OFF,
@@ -46,8 +46,8 @@ look_at_policies(Oid relid)
 
 /*
  * dp_protect_tell_policies
- *	  Warn of a table that came to a followed name with row security, without
- *	  the policies that the one before may have had.
+ *	  Warn if a table came to a followed name with row security but without the
+ *	  policies that its predecessor may have had.
  */
 void
 dp_protect_tell_policies(Oid relid)
@@ -59,14 +59,15 @@ dp_protect_tell_policies(Oid relid)
 						"SELECT", dp_protect_qualified_name(relid)),
 				 errdetail("Private queries that name it count no rows, "
 						   "except for its owner without FORCE."),
-				 errhint("Make its policies again, in the transaction that "
-						 "makes the table.")));
+				 errhint("Create its policies in the transaction that creates "
+						 "the table.")));
 }
 
 /*
  * dp_protect_warn_of_policies
- *	  Warn when the row security of a protected relation has changed.  That of
- *	  its parts holds in queries on the parts, which are not answered.
+ *	  Warn that the row security of a protected relation has changed.  Policies
+ *	  of its parts do not matter: they would apply to queries on the parts,
+ *	  which are refused.
  */
 void
 dp_protect_warn_of_policies(Oid relid)

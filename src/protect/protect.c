@@ -25,18 +25,17 @@
 #include "relation_internal.h"
 
 /* ----------------
- *		dp_protect and dp_unprotect: putting a table under differential
- *		privacy.
+ *		dp_protect and dp_unprotect.
  *
- * The table's owner, who must own the dataset too, or a superuser decides.
+ * The table's owner, who must own the dataset too, or a superuser calls them.
  * What acts on the caller's objects (REVOKE, CREATE VIEW) runs as the caller;
  * what writes the extension's catalog runs as the owner of the extension.
  * ----------------
  */
 
 /*
- * Insert or replace the row; view InvalidOid keeps what is published, rows 0
- * what was said of its size.
+ * Insert or replace the row; view InvalidOid keeps the published view, rows 0
+ * the size class.
  */
 static void
 protect_write_row(const dp_relation_row *unit, const char *dataset, Oid view,
@@ -82,8 +81,8 @@ choose_dataset(Oid relid, const char *asked)
 }
 
 /*
- * Another unit means another promise: what was spent so far was spent for the
- * old one.
+ * Warn that the unit changes: what was spent so far was for a promise about
+ * the old unit.
  */
 static void
 warn_of_new_unit(Oid relid, const char *unit)
@@ -109,7 +108,7 @@ warn_of_new_unit(Oid relid, const char *unit)
 	dp_protect_declare_forget_partitions(relid);
 }
 
-/* A table that is built anew may move people between immutable parts. */
+/* A rebuilt table may move units between immutable parts. */
 static void
 check_follow(Oid relid, bool follow)
 {
@@ -125,7 +124,7 @@ check_follow(Oid relid, bool follow)
 			 errhint("First: %s", dp_protect_mutable_text(relid))));
 }
 
-/* Note the name, and whether the next table of it is protected. */
+/* Record the name, and whether the next table of that name is protected. */
 static void
 write_name(Oid relid, bool isnull, bool follow)
 {
@@ -217,7 +216,7 @@ dp_protect(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* False where there is none, or it is somebody else's. */
+/* Drop the relation; false if there is none, or another role owns it. */
 static bool
 drop_published(Oid relid)
 {
@@ -273,11 +272,12 @@ dp_unprotect(PG_FUNCTION_ARGS)
 }
 
 /* ----------------
- *		What dp_harden and dp_unharden (sql/32_harden.sql) leave to C: who may
- *		call them and where, and who writes down what they changed.
+ *		What dp_harden and dp_unharden (sql/32_harden.sql) need from C: checks
+ *		of the caller and of the transaction, and a guard of the table that
+ *		records their changes.
  *
- * dp_unharden grants what dp_pg.hardened says, as a superuser.  So nobody else
- * may write there, not even with pg_write_all_data.
+ * dp_unharden grants what dp_pg.hardened records, as a superuser.  So only
+ * superusers may write there, not even roles with pg_write_all_data.
  * ----------------
  */
 

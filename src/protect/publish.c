@@ -1,7 +1,6 @@
 /*
  * publish.c
- *	  The views that analysts see: what they read, how they are made, and
- *	  twins.
+ *	  Published views: what they read and how they are made; twins.
  */
 #include "postgres.h"
 
@@ -46,7 +45,7 @@ typedef struct view_search
 
 /*
  * dp_protect_view_query
- *	  The query of a view, NULL when it is none any more.
+ *	  The query of a view; NULL if the relation is no longer a view.
  */
 Query *
 dp_protect_view_query(Oid view)
@@ -64,7 +63,7 @@ dp_protect_view_query(Oid view)
 
 /*
  * dp_protect_is_projection
- *	  SELECT of some columns FROM the relation, and nothing else.
+ *	  Is it a SELECT of columns FROM the relation, and nothing else?
  */
 bool
 dp_protect_is_projection(const Query *query, Oid relid)
@@ -155,7 +154,7 @@ dp_protect_view_reads(Oid view, bool invoker)
 	return search.read;
 }
 
-/* The search of a view, through materialized views, too. */
+/* Search a view for tables, through materialized views too. */
 static view_search
 search_through(Oid view)
 {
@@ -176,8 +175,8 @@ search_through(Oid view)
 
 /*
  * dp_protect_view_shows
- *	  OIDs of the tables whose rows a view can show, whoever reads them: also
- *	  materialized views, and what these read.
+ *	  OIDs of the tables whose rows a view can show, with any role's rights,
+ *	  including materialized views and the tables that these read.
  */
 List *
 dp_protect_view_shows(Oid view)
@@ -227,11 +226,11 @@ dp_publish_shown_column(PG_FUNCTION_ARGS)
 }
 
 /* ----------------
- *		The view that shows tools what may be asked: dp_protect(publish =>
- *		...).
+ *		The published view, which shows tools what can be queried:
+ *		dp_protect(publish => ...).
  *
- * It is a security_invoker view: whoever reads it needs his own privilege on
- * the protected relation, and has none, so it gives no row away; a private
+ * It is a security_invoker view: its readers need a privilege of their own on
+ * the protected relation, and have none, so it reveals no rows; a private
  * query sees the relation through it.  It belongs to the caller of dp_protect.
  * ----------------
  */
@@ -248,9 +247,9 @@ dp_protect_run_command(const char *command)
 }
 
 /*
- * May a published view be granted?  Only while it is what dp_protect made: a
- * security_invoker view of columns of the relation.  Another one could show
- * rows: warn and grant nothing.
+ * May a published view be granted?  Only while it is a security_invoker view
+ * of columns of the relation, as dp_protect made it.  Otherwise it could show
+ * rows: warn, and grant nothing.
  */
 static bool
 check_view(Oid relid, Oid view)
@@ -297,7 +296,7 @@ dp_publish_check(PG_FUNCTION_ARGS)
 /*
  * protect_share
  *	  Grant SELECT on a relation to all roles that hold a budget on the
- *	  dataset.  (dp_grant does it for those that come later.)
+ *	  dataset.  (dp_grant does so for later ones.)
  */
 static void
 protect_share(Oid relid, const char *dataset)
@@ -326,8 +325,8 @@ dp_protect_publish_grant(Oid relid, Oid view, const char *dataset)
 
 /*
  * find_name
- *	  The name as the caller wrote it, with the schema it means; raises what
- *	  CREATE would, and says what to do.  `what` is "view" or "table".
+ *	  The name as written, with its schema filled in; raises the errors of
+ *	  CREATE, with hints.  `what` is "view" or "table".
  */
 static RangeVar *
 find_name(char *publish, const char *what)
@@ -385,8 +384,8 @@ find_name(char *publish, const char *what)
 
 /*
  * dp_protect_publish_name
- *	  The name under which a relation is published where none is given, by
- *	  dp_pg.publish_schema; NULL: under none.
+ *	  The default name of a relation's published view, from
+ *	  dp_pg.publish_schema; NULL if that is not set.
  */
 char *
 dp_protect_publish_name(Oid relid)
@@ -398,7 +397,7 @@ dp_protect_publish_name(Oid relid)
 	return quote_qualified_identifier(dp_setting_publish_schema, name);
 }
 
-/* check_free: may it be created there, and is it not yet? */
+/* check_free: may the relation be created there, and is the name free? */
 static void
 check_free(const RangeVar *name, const char *what)
 {
@@ -424,7 +423,7 @@ check_free(const RangeVar *name, const char *what)
 /*
  * dp_protect_publish_view
  *	  Create the security_invoker view named `publish` over the relation, as
- *	  the current user, unless the relation has it already; answers its OID.
+ *	  the current user, unless it already exists; returns its OID.
  *
  * Errors: 55000 published under another name; 42P07 the name is taken; 22023 a
  * temporary schema; 42602 not a name; 42501, 3F000 as CREATE VIEW.
@@ -468,7 +467,7 @@ append_shown(StringInfo list, const char *column, const char *shown)
 	appendStringInfoString(list, quote_identifier(shown));
 }
 
-/* Columns of a relation that another one does not have. */
+/* Append the columns of a relation that another one does not have. */
 static void
 append_others(StringInfo list, Oid relid, Oid before)
 {
@@ -502,8 +501,8 @@ publish_count_columns(Oid relid)
 }
 
 /*
- * What a view of columns of `before` shows of relid.  False: not in a way that
- * could replace the view, as a column is gone or has another type.
+ * The select list for relid of a view of columns of `before`.  False if it
+ * could not replace the view, because a column is gone or has another type.
  */
 static bool
 append_view(StringInfo list, Oid view, Oid before, Oid relid)
@@ -545,10 +544,10 @@ append_view(StringInfo list, Oid view, Oid before, Oid relid)
 
 /*
  * dp_protect_publish_again
- *	  Let the published view of `before` show relid, with the columns that it
- *	  has shown, and new ones if it has shown all; as the current user.  If the
- *	  view is gone (InvalidOid), it is made anew under the qualified name, with
- *	  those of the columns (char *; NIL: all) that there are.  Answers its OID.
+ *	  Make the published view of `before` show relid, with the same columns,
+ *	  and new ones if it showed all; as the current user.  If the view is gone
+ *	  (InvalidOid), it is made anew under the qualified name, with those of the
+ *	  columns (char *; NIL: all) that exist.  Returns its OID.
  */
 Oid
 dp_protect_publish_again(Oid view, Oid before, Oid relid, const char *name,
@@ -582,16 +581,16 @@ dp_protect_publish_again(Oid view, Oid before, Oid relid, const char *name,
 }
 
 /* ----------------
- *		The table of synthetic rows that stands for a protected relation where
- *		a tool wants to see rows: dp_publish_twin.
+ *		Twins: tables of synthetic rows, shown to tools in place of a protected
+ *		relation's rows (dp_publish_twin).
  *
- * It has the relation's columns; those that were asked for are filled by
- * dp_synthesize, once and for its price, and the others are NULL.  So all that
- * anybody learns from it was released.  It is an ordinary table of the caller,
- * which the roles with a budget may read; transparent mode shows its rows in
+ * A twin has the relation's columns; the named ones are filled by
+ * dp_synthesize, once and for its price, and the others are NULL.  So it
+ * contains only released values.  It is an ordinary table of the caller, which
+ * the roles with a budget may read; transparent mode shows its rows in
  * previews (src/rewrite/synthetic_rows.c).
  *
- * All that can fail for another reason than the release comes before it.
+ * Everything else that can fail is done before the release.
  * ----------------
  */
 
@@ -604,7 +603,7 @@ enum
 	ARG_END = 10
 };
 
-/* What the statements about a twin are made of. */
+/* Parts of the statements about a twin. */
 typedef struct twin_texts
 {
 	char	   *name;			/* qualified */
@@ -653,7 +652,7 @@ publish_read_columns(Oid relid, ArrayType *array, twin_texts *texts)
 	return filled;
 }
 
-/* NULLs of the columns that are not filled: their domains must allow it. */
+/* NULLs for the columns that are not filled; their domains must allow it. */
 static void
 list_rest(Oid relid, const Bitmapset *filled, twin_texts *texts)
 {
@@ -678,7 +677,8 @@ list_rest(Oid relid, const Bitmapset *filled, twin_texts *texts)
 
 /*
  * dp_protect_tie_twin
- *	  Whoever drops the relation drops its twin.  No dump has that.
+ *	  Make DROP of the relation drop its twin.  Dumps do not contain this
+ *	  dependency.
  */
 void
 dp_protect_tie_twin(Oid relid, Oid twin)
@@ -727,7 +727,9 @@ fill(FunctionCallInfo fcinfo, Oid relid, const twin_texts *texts)
 			PG_GETARG_DATUM(ARG_COLUMNS + i);
 	}
 
-	/* Of its declared types: what others create there could be nearer. */
+	/*
+	 * arguments of its declared types, so that no overload of others is chosen
+	 */
 	command = psprintf("INSERT INTO %s (%s) SELECT * FROM %s.dp_synthesize"
 					   "(%s::dp_pg.regrelation,"
 					   " $1, $2, $3, $4, $5, $6, $7, $8) AS t(%s)",

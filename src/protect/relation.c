@@ -1,7 +1,7 @@
 /*
  * relation.c
- *	  What the owner declared, as it holds for the relation of now, and units
- *	  behind keys.
+ *	  What the owner declared, matched to the present columns, and units behind
+ *	  keys.
  */
 #include "postgres.h"
 
@@ -27,18 +27,19 @@
 /* ----------------
  *		The unit of a relation's rows: a column, or one behind keys.
  *
- * order_id -> orders.customer_id: a row has the unit of that row of another
- * protected relation whose primary key its column has, and that one may have
- * its own from a third.  Where there is no such row, it has no unit and counts
- * nowhere (doc/theory.md T99).  To a key of several columns as many refer, and
- * a row with a NULL in one of them refers to none.
+ * order_id -> orders.customer_id: a row has the unit of the row of orders
+ * whose primary key is its order_id; orders is protected too, and its own unit
+ * may come from a third relation.  A row for which there is none has no unit
+ * and is not counted (doc/theory.md T99).  A key of several columns is
+ * referred to by as many columns, and a row with a NULL in one of them refers
+ * to none.
  * ----------------
  */
 
 /*
  * dp_protect_unit_columns
- *	  All columns of the unit of a row of dp_pg.relation that has one, and of
- *	  the key that they refer to: a list of dp_unit_column *, palloc'd.
+ *	  The unit's columns of a row of dp_pg.relation that has some, each with
+ *	  the key column that it refers to: a list of dp_unit_column *, palloc'd.
  */
 List *
 dp_protect_unit_columns(const dp_relation_row *row)
@@ -52,7 +53,7 @@ dp_protect_unit_columns(const dp_relation_row *row)
 	return lcons(first, list_copy(row->unit_more));
 }
 
-/* "column", or "(column, column)"; of names, quoted. */
+/* "column", or "(column, column)", from quoted names. */
 static char *
 list_text(const List *names)
 {
@@ -79,7 +80,7 @@ unit_names(const dp_relation_row *row)
 
 /*
  * dp_protect_columns_text
- *	  Columns of a unit as a path names them, or another unit's column.
+ *	  The columns of a unit as a path names them; of a column unit, its name.
  */
 char *
 dp_protect_columns_text(const dp_relation_row *row)
@@ -88,7 +89,7 @@ dp_protect_columns_text(const dp_relation_row *row)
 		pstrdup(NameStr(row->unit));
 }
 
-/* Its name as SQL has it; of one that is gone, "?". */
+/* The quoted name of the relation; "?" if it is gone. */
 static const char *
 relation_text(Oid relid)
 {
@@ -100,8 +101,8 @@ relation_text(Oid relid)
 
 /*
  * dp_protect_end_text
- *	  How a path names the unit of a relation, whose row of dp_pg.relation is
- *	  at hand, or NULL.
+ *	  How the end of a path names the unit of a relation; row is its row of
+ *	  dp_pg.relation, or NULL.
  */
 char *
 dp_protect_end_text(Oid relid, const dp_relation_row *row)
@@ -163,8 +164,8 @@ dp_protect_call_text(Oid relid)
 }
 
 /*
- * Number of a column of the unit, or 55000: a unit that cannot be matched
- * beyond doubt must stop every private query on the relation.
+ * Number of a unit column, or 55000: a unit that cannot be matched with
+ * certainty must stop every private query on the relation.
  */
 static AttrNumber
 match_unit(Oid relid, Oid origin, const char *unit, AttrNumber declared)
@@ -243,7 +244,7 @@ dp_protect_primary_key(Oid relid)
 
 /*
  * dp_protect_key_text
- *	  The same as SQL has them, "column, column"; "": there is none.
+ *	  The primary key's columns, quoted, "column, column"; "" if there is none.
  */
 char *
 dp_protect_key_text(Oid relid)
@@ -261,7 +262,8 @@ dp_protect_key_text(Oid relid)
 
 /*
  * dp_protect_same_columns
- *	  Are two lists of different numbers the same, in whatever order?
+ *	  Do two lists have the same members, in any order?  No list has
+ *	  duplicates.
  */
 bool
 dp_protect_same_columns(const List *a, const List *b)
@@ -272,7 +274,7 @@ dp_protect_same_columns(const List *a, const List *b)
 
 /*
  * dp_protect_keys_match
- *	  Have two types the same values, so that equal ones are the same?
+ *	  Do two types have the same values, and the same equality?
  */
 bool
 dp_protect_keys_match(Oid a, Oid b)
@@ -292,14 +294,14 @@ match_type(Oid relid, AttrNumber from, Oid through, AttrNumber key)
 	if (!dp_protect_keys_match(get_atttype(relid, from),
 							   get_atttype(through, key)))
 		raise_lost(relid,
-				   psprintf("The primary key of relation \"%s\" has another "
-							"type than what refers to it.",
+				   psprintf("The primary key of relation \"%s\" differs in "
+							"type from the columns that refer to it.",
 							get_rel_name(through)));
 }
 
 /*
- * The primary key that a row of dp_pg.relation refers to by columns of relid:
- * still the one that was declared, of its types, or 55000.
+ * The primary key that a row of dp_pg.relation refers to by columns of relid;
+ * 55000 unless it is still as declared, with the types of these columns.
  */
 static List *
 match_key(Oid relid, const List *from, const dp_relation_row *row)
@@ -333,7 +335,10 @@ match_key(Oid relid, const List *from, const dp_relation_row *row)
 	return keys;
 }
 
-/* Columns of relid's unit, or that refer to what it is behind; or 55000. */
+/*
+ * The columns of relid's unit or, for a path, those that refer to the key; or
+ * 55000.
+ */
 static List *
 match_columns(Oid relid, const dp_relation_row *row)
 {
@@ -367,10 +372,9 @@ relation_count_columns(Oid relid)
 
 /*
  * follow_unit
- *	  Fill in the unit of a relation, whose row is at hand: its column, the
- *	  steps to it, and what type it is of.
+ *	  Fill in the unit of a relation from its row: column, steps and type.
  *
- * Errors: 55000 where a step leads nowhere any more.
+ * Errors: 55000 if a step no longer leads to a unit.
  */
 static void
 follow_unit(const dp_relation_row *declared, dp_relation *relation)
@@ -406,7 +410,7 @@ follow_unit(const dp_relation_row *declared, dp_relation *relation)
 }
 
 /* ----------------
- *		What the owner declared, as it holds for the relation of now.
+ *		What the owner declared, matched to the present columns.
  *
  * Columns are matched by name.  A row also remembers the OID its relation had
  * when it was written (relid_origin) and the column's number: while the OID
@@ -473,8 +477,8 @@ dp_protect_attribute(Oid relid, AttrNumber attnum)
 
 /*
  * dp_protect_attribute_partitions
- *	  Numbers of the relation's columns that were declared immutable; one look
- *	  at the catalog, whatever is asked afterwards.
+ *	  Numbers of the relation's columns that were declared immutable, read by
+ *	  one scan.
  */
 Bitmapset *
 dp_protect_attribute_partitions(Oid relid)
@@ -484,7 +488,7 @@ dp_protect_attribute_partitions(Oid relid)
 
 /*
  * dp_protect_mutable_text
- *	  The commands after which the relation has no immutable columns.
+ *	  The commands that make all columns of the relation mutable again.
  */
 char *
 dp_protect_mutable_text(Oid relid)
@@ -608,8 +612,8 @@ dp_protect_published_view(Oid relid)
 /*
  * dp_protect_twin
  *	  The table of released synthetic rows that stands for a protected relation
- *	  in previews, or InvalidOid.  None that became a part of a protected
- *	  relation: it may hold rows of that.
+ *	  in previews, or InvalidOid.  None if it became a part of a protected
+ *	  relation, whose rows it may hold.
  */
 Oid
 dp_protect_twin(Oid relid)
@@ -654,8 +658,8 @@ dp_protect_declared_unit(Oid relid)
 /*
  * dp_protect_left_dataset
  *	  Does a protected relation belong to a role whose rights the owner of its
- *	  dataset does not have?  (After ALTER TABLE ... OWNER TO.)  Then nobody is
- *	  answered.  False when relid itself is not protected.
+ *	  dataset does not have?  (After ALTER TABLE ... OWNER TO.)  Then private
+ *	  queries are refused.  False when relid itself is not protected.
  */
 bool
 dp_protect_left_dataset(Oid relid)

@@ -1,6 +1,6 @@
 /*
  * relation_internal.h
- *	  What relation*.c, protect.c and declare.c share; private to this folder.
+ *	  What the files of this room share; private to it.
  */
 #ifndef DP_RELATION_INTERNAL_H
 #define DP_RELATION_INTERNAL_H
@@ -18,8 +18,8 @@
  * One way by which a role that is neither the owner of a protected relation
  * nor a superuser can learn its rows.  Usually a privilege, on a part of the
  * relation's tree or on something that leads to it (a view, a table at the
- * other end of a foreign key); else something that belongs to another role,
- * and then clause and command tell everything.
+ * other end of a foreign key); otherwise ownership by another role, which
+ * clause and command describe completely.
  */
 typedef struct dp_exposure
 {
@@ -27,10 +27,10 @@ typedef struct dp_exposure
 	AttrNumber	attnum;			/* 0: the whole relation */
 	Oid			grantee;		/* ACL_ID_PUBLIC: everybody */
 	AclMode		privileges;		/* 0: not a privilege */
-	const char *severity;		/* as dp_audit tells it */
+	const char *severity;		/* as dp_audit shows it */
 	const char *clause;			/* how relid leads to the rows; may be NULL */
-	const char *command;		/* closes it; with privileges, another way to
-								 * a REVOKE, and may be NULL */
+	const char *command;		/* closes it; with privileges, an alternative
+								 * to REVOKE, or NULL */
 } dp_exposure;
 
 /* The search for the exposures of one protected relation. */

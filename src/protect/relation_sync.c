@@ -1,16 +1,16 @@
 /*
  * relation_sync.c
  *	  Triggers that keep dp_pg.relation, dp_pg.attribute and dp_pg.hardened
- *	  true; the latter has the first columns of dp_pg.attribute.
+ *	  consistent with the system catalogs; dp_pg.hardened has the first columns
+ *	  of dp_pg.attribute.
  *
  * Two event triggers and a row trigger, all ENABLE ALWAYS.  The event triggers
- * run for everybody's DDL, so they first look, by catalog scans that need no
+ * run for every role's DDL, so they first check, by catalog scans that need no
  * privilege and cannot fail, whether anything must change; only then do they
  * write, as the owner of the extension.  They take no input from the command.
  *
- * The row trigger fills relid_origin and the column number when a row is
- * inserted, by dp_protect, dp_declare and dp_harden or by a restore, which has
- * twins too.
+ * The row trigger fills relid_origin and the column number of a row that
+ * dp_protect, dp_declare, dp_harden or a restore inserts.
  */
 #include "postgres.h"
 
@@ -33,7 +33,7 @@ typedef enum dp_disagreement
 	DP_OBJECTS_GONE
 } dp_disagreement;
 
-/* Is column attnum of relid alive, and under which name? */
+/* Does column attnum of relid exist, and under which name? */
 static bool
 live_column(Oid relid, AttrNumber attnum, NameData *name)
 {
@@ -58,7 +58,7 @@ relation_exists(Oid relid)
 	return SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid));
 }
 
-/* Has the column another name now? */
+/* Was the column renamed? */
 static bool
 was_renamed(Oid relid, AttrNumber attnum, const NameData *name)
 {
@@ -69,8 +69,8 @@ was_renamed(Oid relid, AttrNumber attnum, const NameData *name)
 }
 
 /*
- * Does a row disagree with the system catalogs?  One without a name is of a
- * relation whose rows are units, or means the whole relation.
+ * Does a row disagree with the system catalogs?  A row without a column name
+ * is about a relation whose rows are units, or about the whole relation.
  */
 static bool
 column_disagrees(const dp_declared_row *row, dp_disagreement what)

@@ -2,14 +2,14 @@
  * relation_watch.c
  *	  Warnings when a later command opens a protected relation.
  *
- * The owner stays free to do what he wants with his tables; but a GRANT, an
- * inherited child with grants of its own, a parent that others may read, a
- * view with privileges of its own, a rule or trigger on a protected relation,
- * or another owner, is usually a mistake, so the command warns after it has
- * succeeded; and so does a change of row security (policies.c).
- * dp_audit finds the same again at any time.
+ * The owner may do anything with the table; but a GRANT, an inherited child
+ * with grants of its own, a parent that others may read, a view with
+ * privileges of its own, a rule or trigger on a protected relation, or another
+ * owner, is usually a mistake, so the command warns after it has succeeded; so
+ * does a change of row security (policies.c).  dp_audit finds the same at any
+ * time.
  *
- * The hook looks at the node tag first: other commands pay nothing more.
+ * The hook looks at the node tag first: other commands cost nothing more.
  */
 #include "postgres.h"
 
@@ -28,14 +28,14 @@
 
 static ProcessUtility_hook_type previous_utility = NULL;
 
-/* The protected relations before a command, and whose they were. */
+/* The protected relations before a command, and their owners then. */
 typedef struct dp_owners
 {
 	List	   *relids;
 	List	   *owners;
 } dp_owners;
 
-/* Those of the exposures that lead through the relation. */
+/* The exposures that are privileges on the relation, or its ownership. */
 static List *
 exposures_through(List *exposures, Oid relid)
 {
@@ -70,8 +70,8 @@ warn_of_exposure(Oid relid)
 }
 
 /*
- * Warn when a view, made or changed, opens what it reads: default privileges,
- * and those of a view that is replaced, are granted by no GRANT.
+ * Warn if a view, made or changed, opens what it reads: no GRANT announces
+ * default privileges, or those that a replaced view keeps.
  */
 static void
 warn_of_view(const RangeVar *view)
@@ -91,7 +91,7 @@ warn_of_view(const RangeVar *view)
 			continue;
 		told = lappend_oid(told, root);
 		all = dp_protect_list_exposures(root, NoLock);
-		/* views of a followed one are closed, but those of this one */
+		/* of followed relations all views are checked, else this one */
 		dp_protect_warn_of(root, dp_catalog_is_followed(root) ?
 				dp_protect_exposures_of_views(all, root) :
 				exposures_through(all, relid));
@@ -127,7 +127,7 @@ warn_of_owner(Oid relid)
 						 "role.")));
 }
 
-/* Warn when `what` was attached to a part of a protected tree. */
+/* Warn that `what` was attached to a part of a protected tree. */
 static void
 warn_of_object(const RangeVar *table, const char *what)
 {
@@ -175,7 +175,7 @@ is_of_row_security(AlterTableType subtype)
 		subtype == AT_ForceRowSecurity || subtype == AT_NoForceRowSecurity;
 }
 
-/* The trigger of an immutable column, as a restore makes it. */
+/* Is it the trigger of an immutable column, as a restore creates it? */
 static bool
 is_own_trigger(const CreateTrigStmt *stmt)
 {
@@ -184,7 +184,7 @@ is_own_trigger(const CreateTrigStmt *stmt)
 		strcmp(strVal(lsecond(stmt->funcname)), "refuse_change") == 0;
 }
 
-/* The same for a table that a GRANT named. */
+/* Warn about a table that a GRANT named. */
 static void
 warn_of_table(const RangeVar *table)
 {
@@ -195,8 +195,8 @@ warn_of_table(const RangeVar *table)
 }
 
 /*
- * Warn when a table was put under a parent that others may read: who reads the
- * parent reads its parts.  A protected parent told so when it was opened.
+ * Warn if a table was put under a parent that others may read, and so read its
+ * parts.  For a protected parent the warning came when it was opened.
  */
 static void
 warn_of_parent(const RangeVar *table)
@@ -251,9 +251,9 @@ warn_of_grant(const GrantStmt *stmt)
 }
 
 /*
- * Columns of a table that has become a partition are not immutable any more:
- * an UPDATE of its parent moves rows out and back in, for which no trigger of
- * it fires.
+ * Columns of a table that has become a partition are no longer immutable: an
+ * UPDATE of its parent can move rows out and back in without firing the
+ * trigger.
  */
 static void
 forget_parts(const RangeVar *table)
@@ -270,7 +270,10 @@ forget_parts(const RangeVar *table)
 					   "firing the trigger.")));
 }
 
-/* A table has become a part: of a followed one nobody else may read it. */
+/*
+ * A table has become a part; other roles may not read a part of a followed
+ * relation.
+ */
 static void
 watch_part(const RangeVar *table)
 {
@@ -291,7 +294,7 @@ watch_part(const RangeVar *table)
 	warn_of_exposure(relid);
 }
 
-/* A table is no part any more. */
+/* A table was detached or is no longer a child. */
 static void
 keep_part(const RangeVar *part, const RangeVar *parent)
 {
@@ -352,7 +355,7 @@ list_owners(const List *relids)
 	return owners;
 }
 
-/* REASSIGN OWNED names no table: look at those that changed hands. */
+/* REASSIGN OWNED names no table: check those whose owner changed. */
 static void
 warn_of_reassigned(const dp_owners *before)
 {
@@ -376,7 +379,7 @@ made_copy(Node *parsetree)
 		(CreateTableAsStmt *) parsetree : NULL;
 }
 
-/* The command has succeeded: say what it opened. */
+/* The command has succeeded: warn about what it opened. */
 static void
 warn_after(Node *parsetree, const dp_owners *before)
 {
@@ -428,8 +431,8 @@ warn_after(Node *parsetree, const dp_owners *before)
 }
 
 /*
- * Is it a command of warn_after at all?  A foreign table's begins as a
- * table's.
+ * Is it a command of warn_after?  CreateForeignTableStmt begins with a
+ * CreateStmt.
  */
 static bool
 is_watched(Node *parsetree)
@@ -460,9 +463,8 @@ is_watched(Node *parsetree)
 }
 
 /*
- * Queries through a published view lock it before the relation, so whoever is
- * about to put another table in the place of a followed one does the same;
- * else they would wait for each other.
+ * Queries through a published view lock it before the relation, so a command
+ * that replaces a followed table does the same; otherwise they could deadlock.
  */
 static void
 lock_view(const RangeVar *table)
@@ -496,8 +498,9 @@ lock_views(Node *parsetree)
 }
 
 /*
- * A rename brings a table to a name, as CREATE TABLE does; whoever renames the
- * schema waits for that, and would not for a rename, nor see it.
+ * A rename gives a table a name, as CREATE TABLE does.  CREATE TABLE locks the
+ * schema, so that a rename of the schema waits for it and sees the table; a
+ * rename of a table must do the same.
  */
 static void
 lock_schema(const Node *parsetree)
@@ -559,7 +562,7 @@ watch_utility(PlannedStmt *pstmt, const char *query_string,
 	}
 }
 
-/* dp_protect_init: put the hook in front of those already there. */
+/* dp_protect_init: install the hook in front of existing ones. */
 void
 dp_protect_init(void)
 {

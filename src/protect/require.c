@@ -1,6 +1,6 @@
 /*
  * require.c
- *	  What the functions of an owner require before they change anything.
+ *	  What functions for owners check before they change anything.
  */
 #include "postgres.h"
 
@@ -43,7 +43,7 @@ dp_protect_require_writable(const char *function)
 
 /*
  * dp_protect_require_owner
- *	  The current user owns the table, or 42501; 42P01 when it is gone.
+ *	  42501 unless the current user owns the table; 42P01 if it is gone.
  */
 void
 dp_protect_require_owner(Oid relid)
@@ -67,7 +67,7 @@ dp_protect_require_owner(Oid relid)
 
 /*
  * dp_protect_require_protected
- *	  The dataset of the relation, or 42704 when it is not protected itself.
+ *	  The dataset of the relation; 42704 if it is not protected itself.
  */
 char *
 dp_protect_require_protected(Oid relid)
@@ -98,7 +98,7 @@ dp_protect_require_protected(Oid relid)
 
 /*
  * dp_protect_require_dataset
- *	  The current user owns the dataset, or 42501.
+ *	  42501 unless the current user owns the dataset.
  */
 void
 dp_protect_require_dataset(const char *dataset)
@@ -112,7 +112,7 @@ dp_protect_require_dataset(const char *dataset)
 
 /*
  * dp_protect_invalidate_tree
- *	  Make cached plans over the relation and its parts plan again.
+ *	  Invalidate cached plans over the relation and its parts.
  */
 void
 dp_protect_invalidate_tree(Oid relid)
