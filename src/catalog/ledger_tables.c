@@ -119,7 +119,7 @@ const dp_table dp_catalog_datasets = {"dataset", DATASET_END - 1};
 /*
  * Find the current owner of the dataset.  In the cluster that wrote the row
  * the OID decides: a new role with the old name owns nothing.  In another
- * cluster, after a restore, the name decides (ledger_tables.c).
+ * cluster, after a restore, the name decides.
  */
 static void
 ledger_resolve_owner(const dp_values *row, dp_dataset_row *out)
@@ -308,8 +308,8 @@ dp_catalog_write_neighbours(const dp_dataset_row *row)
  *		Rows of dp_pg.budget: what a role may spend on a dataset and has spent.
  *
  * A row belongs to a role by OID in the cluster that wrote it, also after
- * pg_upgrade, and by name in a cluster where it was restored
- * (ledger_tables.c). Nothing here ever lowers a total.
+ * pg_upgrade, and by name in a cluster where it was restored.  Nothing here
+ * ever lowers a total.
  * ----------------
  */
 

@@ -430,9 +430,9 @@ dp_catalog_forget_dropped(void)
 /* ----------------
  *		Rows of dp_pg.attribute: declarations about columns.
  *
- * They are read and written like those of dp_pg.relation (relation_tables.c).
- * Texts are canonical (ISO dates, shortest floats, UTC), so that their meaning
- * does not depend on the connection's settings.
+ * They are read and written like those of dp_pg.relation.  Texts are canonical
+ * (ISO dates, shortest floats, UTC), so that their meaning does not depend on
+ * the connection's settings.
  * ----------------
  */
 

@@ -3,13 +3,13 @@
  *	  dp_ledger_archive: lines of past periods leave the ledger.
  *
  * What was spent is in the rows of budgets, datasets and parts, which nothing
- * here touches; nobody can spend more because lines are gone.  Their sums stay
- * in dp_pg.archive_sum, and a digest in dp_pg.archive:
+ * here changes; no role can spend more because lines are gone.  Their sums
+ * stay in dp_pg.archive_sum, and a digest in dp_pg.archive:
  *
  *		d(0) = empty, d(i) = SHA-256(d(i - 1) || line i)
  *
  * over all lines of a dataset that ever left, in the order in which they left,
- * so that whoever keeps the lines can show that they are complete and
+ * so that an owner who keeps the lines can show that they are complete and
  * unchanged.
  *
  * A line is written for the digest as its columns in the ledger's order, each

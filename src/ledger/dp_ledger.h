@@ -451,9 +451,9 @@ extern bool dp_ledger_sees_more(Oid role);
 
 /*
  * Whether the dataset may serve tables of `role`: only while its owner is that
- * role or a member of it.  A superuser's rights do not count: otherwise
- * whoever registers a dataset first could give away what superusers protect in
- * it.
+ * role or a member of it.  A superuser's rights do not count: otherwise the
+ * role that creates a dataset first could grant budgets on what superusers
+ * protect in it.
  */
 extern bool dp_ledger_dataset_serves(const char *dataset, Oid role);
 /* The same for a dataset that is known to belong to `owner`. */

@@ -292,9 +292,9 @@ dp_ledger_owner_decimal(FunctionCallInfo fcinfo, int argument)
  *		What the owner decides for a whole dataset: the cap over all roles,
  *		bounds on prices, and the neighbouring relation.
  *
- * Like those of grant.c these functions are transactional.  Each locks the
- * dataset's row until the end of the transaction; meanwhile the worker charges
- * nothing to the dataset.
+ * Like dp_grant these functions are transactional.  Each locks the dataset's
+ * row until the end of the transaction; meanwhile the worker charges nothing
+ * to the dataset.
  * ----------------
  */
 

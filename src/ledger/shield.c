@@ -4,12 +4,12 @@
  *	  numbers in the caller's process, what this leaves behind, from the start
  *	  of the procedure to its end or abort.
  *
- * A function is shielded when it is known to call a building block
- * (shield.c) and runs with another role's rights.  Then
+ * A function is shielded when it is known to call a building block (see below)
+ * and runs with another role's rights.  Then
  *
- *	  - it does not begin in a serializable transaction: whoever catches the
- *		error of the building block would keep the predicate locks, which name
- *		the pages and rows that were read, until the transaction ends;
+ *	  - it does not begin in a serializable transaction: a caller that catches
+ *		the error of the building block would keep the predicate locks, which
+ *		name the pages and rows that were read, until the transaction ends;
  *	  - counters of buffers and WAL are at its end or abort what they were at
  *		its start, and nothing is counted for tables, functions and statements;
  *	  - no message of level DEBUG or LOG is sent while it runs;
@@ -95,8 +95,8 @@ static const dp_shield_setting shield_settings[DP_SHIELD_SETTINGS] = {
  * statements.  A building block is a C function with the symbol of one.
  *
  * The search need not be complete: functions that are not known get no answer
- * from a building block (shield.c).  Functions of roles other than the owner
- * do not count, so that nobody can make a function known by creating another
+ * from a building block.  Functions of roles other than the owner do not
+ * count, so that no other role can make a function known by creating another
  * that it appears to call.
  *
  * Results are cached until pg_proc changes.

@@ -73,8 +73,8 @@ wake_pending(Oid database)
 /*
  * Runs whatever ends the worker: waiting connections learn that a request
  * taken but not answered may have been charged, and that pending ones need a
- * new worker.  Called after the process has left the process array, so that
- * whoever waits for the entry to vanish finds the database unused.
+ * new worker.  Called after the process has left the process array, so that a
+ * process that waits for the entry to vanish finds the database unused.
  */
 static void
 leave_queue(int code, Datum arg)

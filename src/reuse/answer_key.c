@@ -8,10 +8,10 @@
  * parameters, times and results of subqueries as constants, conditions in
  * canonical order and without users' names; the public values of its keys;
  * prices and bounds; the versions of all declarations; the settings sent to
- * readers; a digest of joined public rows.  Each value has a part of its own
- * (answer_key.c), which includes the value by which the release decides
- * about it.  Texts from users are preceded by their length.  Releases with
- * equal texts have the same distribution on the same rows.
+ * readers; a digest of joined public rows.  Each value has a part of its own,
+ * which includes the value that decides about its release.  Texts from users
+ * are preceded by their length.  Releases with equal texts have the same
+ * distribution on the same rows.
  *
  * Too much in the text costs a charge, too little gives a wrong answer.  So if
  * the text may not have everything, as with volatile functions, the release is

@@ -12,8 +12,8 @@
  * Levels are visited from the inside out.  Rows of a private relation remain
  * private rows through levels that neither group nor aggregate, and through
  * those whose keys contain the unit.  The lowest level above that aggregates
- * becomes private (rewrite.c); its results are released values, over
- * which everything is plain SQL.
+ * becomes private; its results are released values, over which everything is
+ * plain SQL.
  *
  * Privacy does not depend on this code: its result is a query that an analyst
  * could have written, and is verified, split, checked and charged like one.

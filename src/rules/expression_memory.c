@@ -54,7 +54,7 @@
  *		Columns without a declared length, in expressions over private rows.
  *
  * Their values may have any length, so dp_pg.short_value is put where one is
- * read, which makes longer ones NULL (expression_memory.c).
+ * read, which makes longer ones NULL.
  * ----------------
  */
 

@@ -1,23 +1,24 @@
 /*
  * policy.c
- *	  Row security of what a private query reads: what a policy says of the
- *	  session is a constant of the query, and a refusal names the policy.
+ *	  Row security in private queries: parts of policies that depend only on
+ *	  the connection become constants, and refusals name the policy.
  *
- * PostgreSQL attaches the policies that hold for the user who asks.  A policy
+ * PostgreSQL attaches the policies that apply to the current user.  A policy
  * such as
  *
  *	  tenant = current_setting('app.tenant')
  *
- * says one thing per query.  Whatever is free of columns and depends on the
- * user, the time, settings or the database alone is computed in the session,
- * as its user, and put in its place, before anything else looks at the query:
- * so stored answers are told apart by it (reuse/answer_key.c), no plan and no
- * job has it in it, and a reader never meets it.  The charge comes later.
+ * has one meaning per query.  Parts without columns that depend only on the
+ * user, the time, settings or the database are computed in the connection, as
+ * its user, and replaced by their values before anything else examines the
+ * query.  So stored answers differ if these values do (reuse/answer_key.c),
+ * and no plan or job contains them, nor does a reader evaluate them.  The
+ * charge comes later.
  *
- * Functions that look things up in tables or catalogs are not listed: between
- * the key of an answer and its making they could return another value.  Nor
- * are functions made by users.  Text does become an enum or a reg* type, such
- * as current_user::regrole, whose names change only by DDL of the objects'
+ * Functions that read tables or catalogs are not listed, since they could
+ * return another value after the key of an answer was made.  Nor are functions
+ * of users.  But text may be cast to an enum or a reg* type, as in
+ * current_user::regrole, whose names change only by DDL of the objects'
  * owners.
  */
 #include "postgres.h"
@@ -41,7 +42,7 @@
 
 #include "allow_list.h"
 
-/* Built-ins that depend on settings, user, time and database alone. */
+/* Built-ins that depend only on settings, user, time and database. */
 static const Oid session_functions[] = {
 	F_CURRENT_SETTING_TEXT, F_CURRENT_SETTING_TEXT_BOOL, F_CURRENT_DATABASE,
 	F_NOW, F_TRANSACTION_TIMESTAMP, F_STATEMENT_TIMESTAMP,
@@ -60,7 +61,7 @@ is_of_session(Oid function)
 	return false;
 }
 
-/* ---- values of the session ---- */
+/* ---- values of the connection ---- */
 
 static bool
 tells_session(Oid function, void *context)
@@ -68,7 +69,7 @@ tells_session(Oid function, void *context)
 	return is_of_session(function);
 }
 
-/* Does it depend on the session at all? */
+/* Does the expression depend on the connection? */
 static bool
 session_walker(Node *node, void *context)
 {
@@ -78,7 +79,7 @@ session_walker(Node *node, void *context)
 		 expression_tree_walker(node, session_walker, context));
 }
 
-/* context: the node that calls it */
+/* context: the node that calls the function */
 static bool
 is_unknown(Oid function, void *context)
 {
@@ -92,14 +93,19 @@ is_unknown(Oid function, void *context)
 		 !dp_rules_is_leakproof(function));
 }
 
-/* Text becomes it by code of the server's alone, which a domain's is not. */
+/*
+ * Is text cast to the type by the server's code only, unlike a domain's
+ * checks?
+ */
 static bool
 is_own_type(Oid type)
 {
 	return type < FirstGenbkiObjectId || type_is_enum(type);
 }
 
-/* True at what is not computed here; *context: is within what tests values. */
+/*
+ * True at a node that is not computed here; *context: inside a test of values.
+ */
 static bool
 unknown_walker(Node *node, void *context)
 {
@@ -166,7 +172,9 @@ is_boolean(Node *node, bool value)
 		DatumGetBool(((Const *) node)->constvalue) == value;
 }
 
-/* AND, OR: up to an argument that decides, so that those behind never fail. */
+/*
+ * AND, OR: stop at an argument that decides, so that later ones cannot fail.
+ */
 static Node *
 settle_arguments(BoolExpr *expression, void *context)
 {
@@ -186,7 +194,7 @@ settle_arguments(BoolExpr *expression, void *context)
 	return (Node *) settled;
 }
 
-/* CASE WHEN: without alternatives that are not taken. */
+/* CASE WHEN: drop alternatives that are not taken. */
 static Node *
 settle_case(CaseExpr *expression, void *context)
 {
@@ -220,7 +228,7 @@ settle_case(CaseExpr *expression, void *context)
 		(Node *) settled;
 }
 
-/* The largest parts that are free of columns become constants. */
+/* Replace the largest parts without columns by constants. */
 static Node *
 policy_settle_mutator(Node *node, void *context)
 {
@@ -294,7 +302,7 @@ dp_rules_settle_policies(Query *query)
 
 /* ---- refusals ---- */
 
-/* Is the policy one for SELECT by the role? */
+/* Does the policy apply to SELECT by the role? */
 static bool
 is_for(const RowSecurityPolicy *policy, Oid role)
 {
@@ -310,9 +318,9 @@ is_for(const RowSecurityPolicy *policy, Oid role)
 }
 
 /*
- * The policy's condition, settled by itself; or NULL, where another policy
- * decides and so what cannot be computed was not.  The refusal ends the
- * transaction.
+ * The policy's condition, settled alone.  NULL if it cannot be computed: in
+ * the query another policy decided first.  The caller's refusal ends the
+ * transaction, so the error needs no subtransaction.
  */
 static List *
 settle_alone(const RowSecurityPolicy *policy, RangeTblEntry *entry)
@@ -338,7 +346,7 @@ settle_alone(const RowSecurityPolicy *policy, RangeTblEntry *entry)
 	return condition;
 }
 
-/* Is the policy by itself one that `check` says the same of? */
+/* Does `check` refuse the policy alone with the same message? */
 static bool
 is_cause(const RowSecurityPolicy *policy, RangeTblEntry *entry,
 		 const dp_refusal *refusal, dp_rules_checker check)
@@ -349,7 +357,7 @@ is_cause(const RowSecurityPolicy *policy, RangeTblEntry *entry,
 	return own != NULL && strcmp(own->message, refusal->message) == 0;
 }
 
-/* The name of the policy that it is in, or of the only one; or NULL. */
+/* The name of the refused policy, or of the only one; or NULL. */
 static char *
 find_policy(RangeTblEntry *entry, Oid role, const dp_refusal *refusal,
 			dp_rules_checker check)
@@ -436,8 +444,8 @@ dp_rules_policies_text(Query *query)
 
 /*
  * dp_rules_in_policy
- *	  The refusal that `check` gave of the entry's row security, with the name
- *	  of the policy that it is in.  level: the entry is of its range table.
+ *	  Complete a refusal by `check` of the entry's row security with the name
+ *	  of the policy.  level: the query whose range table has the entry.
  */
 dp_refusal *
 dp_rules_in_policy(dp_refusal *refusal, dp_rules_checker check,

@@ -34,7 +34,7 @@
  *		as rank(), and aggregates whose frames consist of peers.  Their results
  *		do not depend on the order of peers;
  *	- others depend on single rows, such as row_number(), lag(), and frames of
- *		rows.  Their order is made unique (unit_window.c).
+ *		rows.  Their order is made unique (below).
  *
  * Distances of rows and offsets of frames must be valid constants.
  * ----------------
@@ -531,10 +531,10 @@ dp_rules_window_memory(const Query *query)
 /* ----------------
  *		Give windows over private rows a unique order.
  *
- * If functions depend on single rows (unit_window.c), all columns that the
- * level reads are appended to their ORDER BY, so that only rows that are
- * identical byte by byte are peers.  If any order will do, hashes of these
- * columns come first.  A window with functions of both kinds becomes two.
+ * If functions depend on single rows, all columns that the level reads are
+ * appended to their ORDER BY, so that only rows that are identical byte by
+ * byte are peers.  If any order will do, hashes of these columns come first.
+ * A window with functions of both kinds becomes two.
  *
  * Texts are compared by bytes there.  In the whole level they are NULL if they
  * are too long for dp_pg.sortable_value.
