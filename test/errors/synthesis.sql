@@ -109,5 +109,5 @@ CREATE FUNCTION shown(which int) RETURNS SETOF text LANGUAGE sql AS $$
 		digits(avg(mean)), digits(avg(most)), coalesce(digits(avg(promised)), ''), digits(avg(most) / 488.42), digits(avg(total) / 488.42), digits(avg(seconds)))
 	FROM result WHERE relation = CASE which WHEN 1 THEN 'adult6' WHEN 2 THEN 'adult' END
 	GROUP BY epsilon, method ORDER BY epsilon, avg(mean)) t
-	UNION ALL SELECT format('The session needed at most %s MB of memory, %s MB of that before these runs.', after, before) FROM memory WHERE which = 3
+	UNION ALL SELECT format('The connection needed at most %s MB of memory, %s MB of that before these runs.', after, before) FROM memory WHERE which = 3
 $$;
