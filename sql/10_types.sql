@@ -55,4 +55,4 @@ BEGIN
 END
 $make$;
 COMMENT ON FUNCTION dp_pg.make_twins(text, text, text, text, text, boolean) IS
-'used while the extension is created: creates a function for numeric and for double precision, with one comment, for its owner alone if so told';
+'used while the extension is created: creates a function for numeric and for double precision, with one comment; optionally for its owner only';

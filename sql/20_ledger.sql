@@ -189,7 +189,7 @@ COMMENT ON TABLE dp_pg.batch IS
 'queries that a role has paid for together with dp_batch_open; visible to the role and to the owner of the dataset';
 COMMENT ON COLUMN dp_pg.batch.id IS
 'id of the line of dp_pg.ledger that paid for it';
-COMMENT ON COLUMN dp_pg.batch.role IS 'who may ask the queries';
+COMMENT ON COLUMN dp_pg.batch.role IS 'role that may run the queries';
 COMMENT ON COLUMN dp_pg.batch.payer IS
 'the role whose budget paid, NULL: exempt';
 COMMENT ON COLUMN dp_pg.batch.period IS
@@ -232,7 +232,7 @@ COMMENT ON COLUMN dp_pg.part.period IS
 'period of the payer''s budget that the sums count';
 COMMENT ON SEQUENCE dp_pg.partition_seq IS 'numbers of partitions';
 
--- Not dumped, and kept by pg_upgrade: that tells the one from the other.
+-- Not dumped, but kept by pg_upgrade, which distinguishes the two.
 CREATE TABLE dp_pg.lineage (cluster bigint PRIMARY KEY);
 COMMENT ON TABLE dp_pg.lineage IS
 'internal: system identifiers of the clusters that this database has been in since the extension was created; roles in rows of these clusters are found by OID, in others by name';

@@ -236,7 +236,7 @@ COMMENT ON COLUMN dp_pg.sessions.relation IS
 'the relation asked about, by its qualified name when the session was opened: text, because it may since have been dropped, or restored with another OID';
 COMMENT ON COLUMN dp_pg.sessions.role IS 'who may ask';
 COMMENT ON COLUMN dp_pg.sessions.state IS
-'open, used up, closed or ended, as the comment on the view says';
+'open, used up, closed or ended, as described for the view';
 COMMENT ON COLUMN dp_pg.sessions.threshold IS
 'in rows; sparse_vector: as requested; weights: of the distance between data and hypothesis, as the plan chose it';
 COMMENT ON COLUMN dp_pg.sessions.asked IS 'questions so far';

@@ -6,7 +6,7 @@
 CREATE TYPE dp_pg.finding AS (severity text, finding text, object text,
 	remedy text, alternative text, told text, catalog regclass, touched oid[]);
 COMMENT ON TYPE dp_pg.finding IS
-'internal: a finding of dp_audit; alternative: another command, NULL: none; told: why dp_harden does not run the remedy, NULL: it does, which changes only privileges on the objects touched of the catalog';
+'internal: a finding of dp_audit; alternative: another command, NULL: none; told: why dp_harden does not run the remedy; NULL: it does, and the remedy changes only privileges on the objects touched of the catalog';
 
 CREATE FUNCTION dp_pg.exposures(OUT relation oid, OUT part oid,
 	OUT severity text, OUT finding text, OUT remedy text, OUT alternative text,
@@ -52,13 +52,13 @@ RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 		AND NOT coalesce(g.rolsuper, false)
 $$;
 COMMENT ON FUNCTION dp_pg.audit_grantees(aclitem[], oid, text[]) IS
-'internal: who, besides owner and superusers, holds one of the privileges; NULL: nobody';
+'internal: the roles other than owner and superusers that hold one of the privileges; NULL: none';
 REVOKE ALL ON FUNCTION dp_pg.audit_grantees(aclitem[], oid, text[])
 FROM PUBLIC;
 
 CREATE FUNCTION dp_pg.audit_revoke(role oid, member oid, grantor oid, what text)
 RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-	-- since PostgreSQL 16 a grant has a grantor, and ends only in his name
+	-- since PostgreSQL 16 a grant has a grantor, and ends only in the name of that role
 	SELECT format('REVOKE %s%I FROM %I%s;', what, pg_get_userbyid(role), pg_get_userbyid(member),
 		CASE WHEN current_setting('server_version_num')::int >= 160000
 			THEN format(' GRANTED BY %I CASCADE', pg_get_userbyid(grantor)) END)
@@ -236,7 +236,7 @@ SET search_path = pg_catalog, pg_temp AS $$
 				AND d.deptype = 'e')
 $$;
 COMMENT ON FUNCTION dp_pg.audit_readers() IS
-'internal: findings of dp_audit about functions that run as somebody who can read protected tables';
+'internal: findings of dp_audit about functions that run with the rights of a role that can read protected tables';
 REVOKE ALL ON FUNCTION dp_pg.audit_readers() FROM PUBLIC;
 
 CREATE FUNCTION dp_pg.audit_roles() RETURNS SETOF dp_pg.finding LANGUAGE sql STABLE

@@ -27,7 +27,7 @@ CREATE TABLE dp_pg.hardened (
 -- a publication of all tables must not keep a superuser from closing
 ALTER TABLE dp_pg.hardened REPLICA IDENTITY FULL;
 COMMENT ON TABLE dp_pg.hardened IS
-'privileges that dp_harden changed and dp_unharden has not given back; written by superusers only, readable by everybody';
+'privileges that dp_harden changed and dp_unharden has not given back; written by superusers only, readable by every role';
 COMMENT ON COLUMN dp_pg.hardened.relid IS
 'the relation; pg_proc for a function';
 COMMENT ON COLUMN dp_pg.hardened.relid_origin IS
@@ -79,7 +79,7 @@ COMMENT ON FUNCTION dp_pg.check_harden(text) IS
 CREATE TYPE dp_pg.privilege AS (relid oid, attname name, function text,
 	privilege text, grantable boolean, grantee oid, grantor oid);
 COMMENT ON TYPE dp_pg.privilege IS
-'internal: a privilege that somebody holds, named as in dp_pg.hardened; grantor NULL: the owner';
+'internal: a privilege that a role holds, named as in dp_pg.hardened; grantor NULL: the owner';
 
 CREATE FUNCTION dp_pg.privileges(catalog regclass, touched oid[])
 RETURNS SETOF dp_pg.privilege LANGUAGE sql STABLE
@@ -103,7 +103,7 @@ SET search_path = pg_catalog, pg_temp AS $$
 		AND f.pronamespace = 'pg_catalog'::regnamespace
 $$;
 COMMENT ON FUNCTION dp_pg.privileges(regclass, oid[]) IS
-'internal: who holds what on relations and their columns (pg_class) or on functions of pg_catalog (pg_proc)';
+'internal: the privileges that roles hold on relations and their columns (pg_class) or on functions of pg_catalog (pg_proc)';
 REVOKE ALL ON FUNCTION dp_pg.privileges(regclass, oid[]) FROM PUBLIC;
 
 CREATE FUNCTION dp_pg.harden_run(command text, catalog regclass, touched oid[])
@@ -170,7 +170,7 @@ BEGIN
 	END IF;
 END $$;
 COMMENT ON FUNCTION dp_pg.check_keep(text[], dp_pg.finding[]) IS
-'internal: raises 22023 or 55000 where dp_harden cannot keep what it is asked to';
+'internal: raises 22023 or 55000 if dp_harden cannot keep what its argument names';
 REVOKE ALL ON FUNCTION dp_pg.check_keep(text[], dp_pg.finding[]) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.dp_harden(keep text[] DEFAULT '{}', OUT severity text, OUT finding text,
@@ -287,7 +287,7 @@ SET search_path = pg_catalog, pg_temp AS $$
 		p.grantor, p.why
 $$;
 COMMENT ON FUNCTION dp_pg.unharden_plan() IS
-'internal: the commands that give back what dp_pg.hardened says: step 1 what owners had granted, 2 what others had, 3 ends what was granted instead; why: it cannot be; places: the rows';
+'internal: the commands that give back what dp_pg.hardened records: step 1 what owners had granted, 2 what others had, 3 ends what was granted instead; why: it cannot be; places: the rows';
 REVOKE ALL ON FUNCTION dp_pg.unharden_plan() FROM PUBLIC;
 
 CREATE FUNCTION dp_pg.unharden_run(command text, grantor name, places tid[])
@@ -338,7 +338,7 @@ DECLARE
 BEGIN
 	PERFORM dp_pg.check_harden('dp_unharden');
 	LOCK TABLE dp_pg.hardened IN SHARE ROW EXCLUSIVE MODE;
-	-- who got a grant option back can grant what he had granted
+	-- a role that got a grant option back can grant what it had granted
 	WHILE progress LOOP
 		progress := false;
 		FOR p IN SELECT q.* FROM dp_pg.unharden_plan() AS q

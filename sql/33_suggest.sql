@@ -1,13 +1,13 @@
 -- dp_suggest_bounds: what each choice of max_rows and max_keys would lose.
 --
 -- It shows exact numbers about private rows, so it is for the owner alone: it
--- reads with the rights of whoever calls it, and refuses when a function of
--- the owner calls it for somebody else.
+-- reads with the rights of its caller, and raises an error if a function of
+-- the owner calls it for another role.
 
 CREATE FUNCTION dp_pg.suggest_unit(relation regclass) RETURNS name
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'dp_suggest_unit';
 COMMENT ON FUNCTION dp_pg.suggest_unit(regclass) IS
-'internal: the unit column of a relation, for its owner when he is the one who asks; for dp_suggest_bounds';
+'internal: the unit column of a relation, if the owner is the asking role; for dp_suggest_bounds';
 
 CREATE FUNCTION dp_pg.suggest_key(relation regclass, key text) RETURNS text
 LANGUAGE c STABLE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'dp_suggest_key';
@@ -80,4 +80,4 @@ BEGIN
 	END;
 END $$;
 COMMENT ON FUNCTION @extschema@.dp_suggest_bounds(regclass, text[]) IS
-'for the owner only: what numbers would lose that dp_declare(relation, max_rows => .., max_keys => ..) could declare. Rows: what (max_rows, max_keys), bound, units_kept (share of units of which nothing is lost), rows_kept (share of rows that count). keys: by what queries group, each the name of a column or an expression that private queries can group by, such as date_trunc(''month'', day); without them max_rows of a whole unit, and no max_keys. The numbers are exact: whoever is shown them learns something about rows, and bounds chosen by them leak a little of it, which their owner must decide; bounds from knowledge of the subject leak nothing. Errors: 42501 not the owner, or a function of his that another role calls; 42704 not protected, 42703 unknown column, 42601 a key is not an expression, 0A000 a key is not allowed in private queries, 22004 a NULL key, 22023 a key has no column, or fails for a row, or each row is one unit, 0A000 the unit is behind a key';
+'for the owner only: what would be lost with numbers that dp_declare(relation, max_rows => .., max_keys => ..) could declare. Rows: what (max_rows, max_keys), bound, units_kept (share of units of which nothing is lost), rows_kept (share of rows that count). keys: by what queries group, each the name of a column or an expression that private queries can group by, such as date_trunc(''month'', day); without them max_rows of a whole unit, and no max_keys. The numbers are exact: a person who sees them learns something about rows, and bounds chosen by them leak a little of it, which their owner must decide; bounds from knowledge of the subject leak nothing. Errors: 42501 not the owner, or a function of the owner that another role calls; 42704 not protected, 42703 unknown column, 42601 a key is not an expression, 0A000 a key is not allowed in private queries, 22004 a NULL key, 22023 a key has no column, or fails for a row, or each row is one unit, 0A000 the unit is behind a key';

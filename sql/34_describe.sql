@@ -89,4 +89,4 @@ RETURNS SETOF record LANGUAGE sql STABLE STRICT AS $$
 	SELECT d.* FROM dp_pg.describe($1, $1::pg_catalog.text, CASE WHEN pg_catalog.pg_function_is_visible('@extschema@.dp_count()'::pg_catalog.regprocedure) THEN '' ELSE '@extschema@.' END) AS d
 $$;
 COMMENT ON FUNCTION @extschema@.dp_describe(regclass) IS
-'what may be asked about a protected relation, given itself or its published view: a row for the relation (attribute NULL) and one for each column, with its declarations and an example that runs. Reads no private row and charges nothing. Errors: 42704 not protected';
+'what queries can use of a protected relation, which is given by itself or by its published view: a row for the relation (attribute NULL) and one for each column, with its declarations and an example that runs. Reads no private row and charges nothing. Errors: 42704 not protected';

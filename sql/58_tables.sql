@@ -17,4 +17,4 @@ CREATE AGGREGATE dp_pg.count_tables(dp_pg.tally_spec, VARIADIC "any") (
 	combinefunc = dp_pg.tally_combine, parallel = safe
 );
 COMMENT ON AGGREGATE dp_pg.count_tables(dp_pg.tally_spec, VARIADIC "any") IS
-'exact number of rows in each cell of several tables over the columns; NULL and values without a place are treated as the spec says; used only within private queries';
+'exact number of rows in each cell of several tables over the columns; the spec determines how NULL and values without a place count; used only within private queries';

@@ -1,7 +1,8 @@
 -- The local model: randomized response, and what its answers say.
 
 -- ---------------------------------------------------------------------------
--- dp_randomized_response: called by whoever has the value, before storing it
+-- dp_randomized_response: called by the client that has the value, before
+-- storing it
 -- ---------------------------------------------------------------------------
 
 CREATE FUNCTION @extschema@.dp_randomized_response(value boolean)

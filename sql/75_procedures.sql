@@ -1,6 +1,7 @@
 -- The data owner's building blocks: noise and selection for values that the
--- owner computed, with a sensitivity he vouches for.  They are charged to the
--- asking role; EXECUTE is given by grant only.  doc/procedures.md.
+-- owner computed, with a sensitivity that the owner vouches for.  They are
+-- charged to the asking role; EXECUTE is given by grant only.
+-- doc/procedures.md.
 
 SELECT dp_pg.make_twins('dp_laplace',
 $$value anyelement, sensitivity NUMBER, epsilon NUMBER, dataset name, granule NUMBER DEFAULT NULL$$,

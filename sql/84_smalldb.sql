@@ -205,5 +205,5 @@ SELECT dp_pg.make_twins('dp_net_values',
 $$value NUMBER[], sensitivity NUMBER, candidates regclass, dataset name, epsilon NUMBER DEFAULT NULL, answers name DEFAULT 'answers'$$,
 'RETURNS SETOF record VOLATILE PARALLEL UNSAFE COST 1000000',
 'dp_synth_sql_net_values',
-'dp_net for values of any queries, linear or not, that the data''s owner computed: sensitivity, for which he vouches, is the most by which one unit can move one of them; charged to the asking role on the dataset; NULL and NaN values count as 0; EXECUTE is given by grant only; 22004, 22023, 42703, 42704, 42804, 54000, 42501, 53400, 55000 in a function that is not known to call this one, 25000, 25006, 0A000; book, Section 5.1; theory T69',
+'dp_net for values of any queries, linear or not, that the data''s owner computed: sensitivity, for which the owner vouches, is the most by which one unit can move one of them; charged to the asking role on the dataset; NULL and NaN values count as 0; EXECUTE is given by grant only; 22004, 22023, 42703, 42704, 42804, 54000, 42501, 53400, 55000 in a function that is not known to call this one, 25000, 25006, 0A000; book, Section 5.1; theory T69',
 true);

@@ -1,29 +1,29 @@
 # Random private queries over relations whose units have many rows, on databases
-# that differ in one unit: removed, or replaced by another.  At an epsilon at
-# which there is next to no noise, the vector of all cells of an answer may move
-# by no more than the sensitivities in L1 and L2 that EXPLAIN states.
+# that differ in one unit: removed, or replaced by another.  At an epsilon with
+# almost no noise, the vector of all cells of an answer may move by no more than the
+# sensitivities in L1 and L2 that EXPLAIN states.
 #
 # The unit that differs has up to 20,000 rows in all groups, few or one; which of
 # its groups and rows count is drawn anew for each answer.  The others have all
-# their rows in one group each, and not too many, so that nothing of them is
-# drawn; where they have several groups, numbers of units are compared, in sum.
-# A mean and a variance are taken back to the sums they are made of.  Most of the
-# queries join: the unit's rows with one another through a second protected
-# relation, by FULL JOIN, too, or with public rows, so that it has three times as many, or some, or
-# with a list that names groups; or ask for others of the unit, or put rows together, or have
-# windows over the rows of each.  A third is read by parallel workers.
+# their rows in one group each, and not too many, so that none of them is drawn; if
+# they have several groups, sums of numbers of units are compared.  A mean and a
+# variance are converted back to the sums they are made of.  Most of the queries
+# join: the unit's rows with one another through a second protected relation, by
+# FULL JOIN, too, or with public rows, so that it has three times as many, or some,
+# or with a list that names groups; or use EXISTS on rows of the unit, or UNION ALL,
+# or have windows over the rows of each.  A third is read by parallel workers.
 #
-# A fifth of those with the key k group by one that nobody declared instead, or by
-# one of too many values. Of the keys that are told of both databases the cells are
-# compared, and of the others there may be no more than numbers of units that EXPLAIN
-# says a unit changes.
+# A fifth of those with the key k group by an undeclared key instead, or by one of
+# too many values.  The cells of keys that both databases release are compared, and
+# the others may be no more than the numbers of units that one unit changes
+# according to EXPLAIN.
 #
-# The machine sees bounds that are too small: a unit that fills its groups exceeds
-# those of one row less, and of one group less, by every aggregate.
+# The machine detects bounds that are too small: a unit that fills its groups
+# exceeds those of one row less, and of one group less, by every aggregate.
 #
 # FUZZ_BOUNDS queries (300) from FUZZ_SEED (1).  A failure prints the command that
-# shows it again.  Noise is at most 40 of its scales in each cell, which fails
-# with probability exp(-40).
+# reproduces it.  Noise is at most 40 of its scales in each cell, which fails with
+# probability exp(-40).
 use strict;
 use warnings;
 

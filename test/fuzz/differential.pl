@@ -1,12 +1,12 @@
-# Random private queries against the plain ones.  At an epsilon at which noise is
-# 0 but with probability exp(-100), what dp_count and the others answer must be
-# what PostgreSQL's aggregates do, whatever the functions in WHERE, FILTER and
-# arguments, the shape of the query and the settings of the session.
+# Random private queries compared with the plain ones.  At an epsilon at which noise
+# is 0 except with probability exp(-100), dp_count and the others must return what
+# PostgreSQL's aggregates do, whatever the functions in WHERE, FILTER and arguments,
+# the shape of the query and the settings of the connection.
 #
-# FUZZ_QUERIES queries (20,000) from FUZZ_SEED (1, so that a red test is news of
-# the code), until FUZZ_FINDINGS (100) of them differ; a failure prints the command
-# that shows it again.  Where the plain query fails, as functions that are not
-# total do, the private one must answer or be refused.
+# FUZZ_QUERIES queries (20,000) from FUZZ_SEED (1, so that a red test is caused by a
+# change of the code), until FUZZ_FINDINGS (100) of them differ; a failure prints
+# the command that reproduces it.  If the plain query fails, because of functions
+# that are not total, the private one must be answered or refused.
 use strict;
 use warnings;
 

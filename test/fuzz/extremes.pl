@@ -1,20 +1,20 @@
-# Every function that may meet private rows, at the ends of what its arguments
-# hold: interpreted, compiled, in parallel workers, and asked from a stack that
-# is nearly full; in other time zones, collations and another encoding.  In each
-# the same values as PostgreSQL's, NULL where PostgreSQL's function fails (and
-# where doc/nulls.md says so), and no error.
+# Every function that may be called on private rows, at the extremes of its
+# arguments: interpreted, compiled, in parallel workers, and from a nearly full
+# stack; in other time zones, collations and another encoding.  Each returns the
+# same values as PostgreSQL's, NULL where PostgreSQL's function fails (and where
+# doc/nulls.md says so), and raises no error.
 #
-# No value is larger than the extension takes it to be before it reads a row
-# (rules/expression_memory.c).  And none takes long: the query of each function,
-# at its best of all ways in which it is asked, at most SLOWEST times what that
-# of the median function takes there.  No seconds are in this, and a busy machine
-# fails it only if it is that much slower at each of the ways, which are asked
-# minutes apart, and at one function alone.
+# No value is larger than the extension assumes before it reads a row
+# (rules/expression_memory.c).  And none takes long: the query of each function, in
+# the fastest of all ways in which it runs, takes at most SLOWEST times as long as
+# that of the median function.  This does not depend on seconds, and a busy machine
+# fails it only if it is that much slower for all runs of one function, which are
+# minutes apart, and for this function alone.
 #
-# The owner has PostgreSQL's own values computed into columns beside the
-# arguments; the private query counts the rows that differ from them.  Noise at
-# this epsilon is 0 but with probability exp(-100).  FUZZ_ROWS combinations of
-# arguments (400) for each function.
+# The owner stores PostgreSQL's own values in columns next to the arguments; the
+# private query counts the rows that differ from them.  Noise at this epsilon is 0
+# except with probability exp(-100).  FUZZ_ROWS combinations of arguments (400) for
+# each function.
 use strict;
 use warnings;
 

@@ -1,10 +1,10 @@
 # Processes of the server are killed while clients ask: backends, the ledger's
 # worker, readers and their parallel workers, PostgreSQL's own processes and the
-# postmaster; some are stopped for a while instead.  What clients were answered
-# and what the ledger holds must agree (FuzzClients).
+# postmaster; some are stopped for a while instead.  The clients' answers and the
+# ledger must agree (FuzzClients).
 #
-# FUZZ_FAULTS signals (60) from FUZZ_SEED (1); when each arrives is not repeated.
-# A file that is written survives a kill, so nothing is flushed to disk.
+# FUZZ_FAULTS signals (60) from FUZZ_SEED (1); their times are not reproducible.  A
+# file that is written survives a kill, so nothing is flushed to disk.
 use strict;
 use warnings;
 

@@ -1,14 +1,12 @@
 # The disk becomes full while clients ask, for data and WAL alike, and some time
-# later it has room again.  What clients were answered and what the ledger holds
-# must agree (FuzzClients), and the server must answer again by itself, or when
-# it is started again.
+# later it has room again.  The clients' answers and the ledger must agree
+# (FuzzClients), and the server must answer again on its own, or after a restart.
 #
-# The disk is a file system in memory, in a name space of this program's own,
-# that a file fills up.  Where the system has no name spaces for everybody, the
-# server's processes are limited instead in how long their files may become, the
-# WAL and what they share in memory among them, which mostly ends the server.
-# FUZZ_FULL times (8, of those 3) from FUZZ_SEED (1); what is written then is not
-# repeated.  FULL_DISK=limit asks for limits.
+# The disk is a file system in memory, in a private name space, that a file fills
+# up.  If the system has no name spaces for ordinary users, the size of files of the
+# server's processes is limited instead, including the WAL and shared memory, which
+# mostly ends the server.  FUZZ_FULL times (8, of those 3) from FUZZ_SEED (1); what
+# is written then is not reproducible.  FULL_DISK=limit asks for limits.
 use strict;
 use warnings;
 

@@ -1,14 +1,12 @@
-# Random joins of a table whose rows are units of their own with public ones.
-# Such a row may be joined with one row at most, or asked whether there are any
-# that fit, and whether it can be with more
-# follows from the public rows and the query alone (doc/theory.md T97).  So of
-# every query that is answered, the plain one makes one row at most of each row,
-# and as many as were counted.  They are asked under settings of plans, and what
-# EXPLAIN gives a price is not refused for its shape.
+# Random joins of a table whose rows are units of their own with public ones.  Such
+# a row may be joined with at most one row, or tested by EXISTS and IN, and whether
+# it can be joined with more follows from the public rows and the query alone
+# (doc/theory.md T97).  So for every query that is answered, the plain one makes at
+# most one row of each row, and as many as were counted.  They run under planner
+# settings, and a query that EXPLAIN prices must not be refused for its shape.
 #
-# FUZZ_JOINS queries (1500) from FUZZ_SEED (1).  A failure prints the command
-# that shows it again.  A count is wrong by noise with probability below
-# 1e-40000.
+# FUZZ_JOINS queries (1500) from FUZZ_SEED (1).  A failure prints the command that
+# reproduces it.  A count is wrong by noise with probability below 1e-40000.
 use strict;
 use warnings;
 

@@ -1,21 +1,21 @@
-# Random linear queries over relations whose units have many rows, on databases
-# that differ in one unit: removed, or replaced by another.  At an epsilon at
-# which there is next to no noise, a number of rows may move by no more than m,
-# the rows of a unit that count: down if the unit is removed, either way if it is
-# replaced.  So for lists of predicates and weights (dp_sparse_vector; and a
-# session, whose bound is set anew before each question), and for cells of tables
-# (dp_iterate, whose steps are kept).  What a table moves by in all is how far
-# the number of all its rows moves, since no cell moves the other way.
+# Random linear queries over relations whose units have many rows, on databases that
+# differ in one unit: removed, or replaced by another.  At an epsilon with almost no
+# noise, a number of rows may move by no more than m, the rows of a unit that count:
+# down if the unit is removed, either way if it is replaced.  So for lists of
+# predicates and weights (dp_sparse_vector; and a session, whose bound is set anew
+# before each question), and for cells of tables (dp_iterate, whose steps are
+# kept).  What a table moves by in all is how far the number of all its rows moves,
+# since no cell moves the other way.
 #
-# Besides tables, views of these are asked: units behind keys, joins with private
-# and public rows, groups, rows put together, rows that others are asked for
-# (T158).  Of a view that groups by the unit one row counts, whatever m is.
+# In addition to tables, views of these are queried: units behind keys, joins with
+# private and public rows, groups, UNION ALL, EXISTS and IN (T158).  Of a view that
+# groups by the unit one row counts, whatever m is.
 #
 # The unit that differs has up to 100,000 rows, or few.  Others have at most
 # three, so that from m = 3 on no row of theirs is drawn; in views at most 40.
 #
-# The machine sees bounds that are too small: each way to ask, and each view,
-# moves some number by exactly m.
+# The machine detects bounds that are too small: each function, and each view, moves
+# some number by exactly m.
 #
 # FUZZ_LINEAR rounds (8) from FUZZ_SEED (1), which every test's name has.  A
 # number is off with probability exp(-40): noise has a scale below 1/80 of a row.

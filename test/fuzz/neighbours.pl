@@ -1,28 +1,27 @@
 # Random private queries on two databases that differ in one unit.  All that an
-# analyst can see of a query besides released numbers must be the same: error or
-# none, SQLSTATE and texts, how many rows an answer has and in which order of their
-# keys, EXPLAIN (ANALYZE, BUFFERS, WAL), what is written to WAL, files, ledger and
-# list of sessions, what every statistics view counts, temporary files, locks of
-# all processes, plans, libraries and caches that it leaves, its session's memory
-# (every context, which is granted to him here), and the most memory that session,
-# reader and the reader's workers ever had.  Another connection of his looks at
-# states, wait events and locks meanwhile.
+# analyst can see of a query except released numbers must be the same: errors,
+# SQLSTATEs and texts, the number of rows of an answer and the order of their keys,
+# EXPLAIN (ANALYZE, BUFFERS, WAL), what is written to WAL, files, ledger and list of
+# sessions, what every statistics view counts, temporary files, locks of all
+# processes, plans, libraries and caches that it leaves, its connection's memory
+# (every context, which the analyst may see here), and the most memory that
+# connection, reader and the reader's workers ever had.  Another connection of the
+# same role looks at states, wait events and locks meanwhile.
 #
-# Every second batch of queries runs in databases that dp_harden() has closed.
-# What is looked at is the same there, whether he has rights to it or not: what
-# differs on a server that is not hardened, as doc/threat_model.md tells, is listed
-# in FuzzSight.pm, and must be closed.
+# Every second batch of queries runs in databases that dp_harden() has closed.  The
+# same is compared there, whatever the analyst's rights: what differs on a server
+# that is not hardened, as doc/threat_model.md states, is listed in FuzzSight.pm,
+# and must be closed.
 #
-# The unit has values at an end of what they hold, or none, long ones out of line,
-# and from none to very many rows where a unit may have them; half of the queries
-# see no other unit.  Half of them are asked under settings that an attacker might
-# choose, and some where a function has called itself until the stack has hardly
-# room for them.  A query that differs is asked again by itself, up to eight times,
-# and reported if there is a thing that is never the same in both databases: what
-# other processes do by chance, they do in both.
+# The unit has extreme values, or none, long ones out of line, and from none to very
+# many rows where a unit may have them; half of the queries see no other unit.  Half
+# of them are asked under settings that an attacker might choose, and some where a
+# function has called itself until the stack has hardly room for them.  A query that
+# differs is repeated alone, up to eight times, and reported if some item differs
+# each time: what other processes do by chance, they do in both databases.
 #
-# FUZZ_NEIGHBOURS queries (300) from FUZZ_SEED (1), until FUZZ_FINDINGS (10) of
-# them differ.  A failure prints the command that shows it again.
+# FUZZ_NEIGHBOURS queries (300) from FUZZ_SEED (1), until FUZZ_FINDINGS (10) of them
+# differ.  A failure prints the command that reproduces it.
 use strict;
 use warnings;
 

@@ -1,6 +1,6 @@
-# The holes that test/fuzz/holes.sh puts back can be put back: each patch applies
-# to the checkout as it is, to sources only, and names a machine that is there.  So
-# does that of test/flakes/flakes.sh.
+# The holes that test/fuzz/holes.sh reopens: each patch applies to the checkout as
+# it is, to sources only, and names a machine that exists.  So does that of
+# test/flakes/flakes.sh.
 use strict;
 use warnings;
 

@@ -1,4 +1,4 @@
-# Every lint rule catches what it is there for, and lets good code pass.
+# Every lint rule rejects what it is meant to, and accepts good code.
 use strict;
 use warnings;
 

@@ -1,7 +1,7 @@
-# node-postgres, Evidence, Malloy and Cube on a protected table: each program
-# of this folder does the checks of one.  Their packages are installed by npm
-# into a temporary folder, in the versions of package-lock.json; that they
-# cannot be had is a failure.  They run on Debian 12's nodejs, 18.
+# node-postgres, Evidence, Malloy and Cube on a protected table: each program of
+# this folder does the checks of one.  Their packages are installed by npm into a
+# temporary folder, in the versions of package-lock.json; it is a failure if they
+# are not available.  They run on Debian 12's nodejs, 18.
 use strict;
 use warnings;
 

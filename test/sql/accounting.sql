@@ -1,5 +1,5 @@
--- The accounting as a person meets it: names, notations, types, NULL, errors.
--- That the numbers are right is shown in test/pgtap/accounting.sql.
+-- The accounting functions as users see them: names, notations, types, NULL,
+-- errors.  test/pgtap/accounting.sql tests the numbers.
 \set ECHO none
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS dp_pg;

@@ -1,6 +1,6 @@
--- What may not depend on data: which rows come out, how many, in which order,
--- spelled how, of which charge; and the proof that one person moves an answer
--- by no more than its sensitivity, on every shape of table that could break it.
+-- What must not depend on data: which rows an answer has, how many, in which
+-- order and spelling, at which charge; and that one person moves an answer by
+-- no more than its sensitivity, on every shape of table that could break this.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test attack_data
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,8 +1,8 @@
--- One charge, one draw: a release asked for many times within a statement, or
--- undone and asked for again, is one value and one charge; and nothing that
--- was charged comes back.  Noise has scale 10^6 here, so that two independent
--- draws agree with probability 2.5e-7.  False alarms: none where values must
--- be equal; where two releases must differ six columns are compared (1e-39).
+-- One charge, one draw: a release that is used many times within a statement,
+-- or rolled back and repeated, is one value and one charge; and no charge is
+-- refunded.  Noise has scale 10^6 here, so that two independent draws agree
+-- with probability 2.5e-7.  False alarms: none where values must be equal;
+-- where two releases must differ six columns are compared (1e-39).
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test attack_draw
 \set file :abs_srcdir '/sql/include/query.psql'

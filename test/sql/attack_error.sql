@@ -1,6 +1,6 @@
 -- Errors that carry a bit: an expression that fails for some private values
--- must end alike on a table that holds them and on one that does not, and
--- cost the same.  Rows of "bait" hold extremes; "calm" has none of them.
+-- must have the same result on a table with such values and on one without,
+-- and cost the same.  Rows of "bait" hold extremes; "calm" has none of them.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test attack_error
 \set file :abs_srcdir '/sql/include/query.psql'

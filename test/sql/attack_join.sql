@@ -1,6 +1,6 @@
--- Attack: joins.  What a joined item refers to, how much of it is made while
--- private rows are read, what is drawn twice, and what is told of rows that an
--- outer join leaves out.
+-- Attack: joins.  What a joined item refers to, how many rows it makes while
+-- private rows are read, what is drawn twice, and what is revealed about rows
+-- that an outer join leaves out.
 --
 -- Bounds of 30,000 rows have noise of scale .03 here, wrong with probability
 -- 1e-14; the largest, of 300,000 rows, may be off by nine, which has 1e-13.

@@ -1,7 +1,7 @@
--- Attack: memory.  Where one row's expressions take so much memory that the
--- server cannot give it, an error, or the whole server's end, tells that the
--- row is there.  So what a row can take is known from the query's text and the
--- declared types, and limited before the charge.
+-- Attack: memory.  If one row's expressions take more memory than the server
+-- has, an error, or the end of the whole server, reveals that the row exists.
+-- So the memory of a row is bounded by the query's text and the declared
+-- types, and limited before the charge.
 \set VERBOSITY terse
 \set owner regress_memory_owner
 \set analyst regress_memory_analyst

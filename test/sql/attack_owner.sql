@@ -1,5 +1,5 @@
--- Around the owner: prices he bounds, tables he hands over, keys that refer
--- to tables of others.
+-- Attacks around the owner: bounded prices, tables that are given away, keys
+-- that refer to tables of others.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test attack_owner
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,6 +1,5 @@
--- A statement that is refused has met no planner: nothing that follows from
--- statistics of a protected relation is left of it, whichever way it names the
--- relation.
+-- A refused statement is never planned: it leaves nothing that follows from
+-- statistics of a protected relation, in whatever way it names the relation.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test attack_plan
 \set file :abs_srcdir '/sql/include/query.psql'

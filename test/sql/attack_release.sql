@@ -1,5 +1,5 @@
--- What an attacker tried with released tables: names that vanish while they
--- are used, and the rights of a procedure that takes names from its caller.
+-- Attacks on released tables: names that vanish while they are used, and the
+-- rights of a procedure that takes names from its caller.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test attack_release
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,6 +1,6 @@
 -- Attacks on linear queries over rowsets: views that change between questions,
--- rights of a view's owner and of the asker, code of the asker's in a view,
--- units mixed, rows that raise errors.
+-- rights of a view's owner and of the asking role, code of the asking role in
+-- a view, units mixed, rows that raise errors.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test attack_rowsets
 \set file :abs_srcdir '/sql/include/query.psql'

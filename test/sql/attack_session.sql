@@ -1,5 +1,5 @@
--- What a malicious analyst tried on sessions.  Thresholds are far from every
--- count: a wrong "above" has probability below exp(-1000) each.
+-- Attacks of an analyst on sessions.  Thresholds are far from every count: a
+-- wrong "above" has probability below exp(-1000) each.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test attack_session
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,6 +1,6 @@
--- What the server tells about its own work: EXPLAIN, counters, activity,
--- locks.  Each must be the same whether a condition meets all private rows,
--- one, or none.
+-- What the server shows about its own work: EXPLAIN, counters, activity,
+-- locks.  Each must be the same whether a condition holds for all private
+-- rows, one, or none.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test attack_stat
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,11 +1,12 @@
--- Whose rights decide what dp_pg.transparent makes private: nobody sees a
--- number that he would not see without it, and owners keep theirs.
+-- Whose rights decide what dp_pg.transparent makes private: no role sees a
+-- number that it would not see without it, and owners keep theirs.
 --
--- Tried are views of views with either kind of rights, row security, functions
--- with the caller's and with the owner's rights, inlined or not, prepared
--- plans across SET ROLE and GRANT, column privileges, and members of roles.
--- `exact` says whether the answer is the one of the owner.  A private one is
--- that by chance with probability 5e-10: its noise has a scale of 10^9.
+-- Tested are views of views with either kind of rights, row security,
+-- functions with the caller's and with the owner's rights, inlined or not,
+-- prepared plans across SET ROLE and GRANT, column privileges, and members of
+-- roles.  `exact` says whether the answer is the one of the owner.  A private
+-- one equals it by chance with probability 5e-10: its noise has a scale of
+-- 10^9.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test attack_transparent
 \set file :abs_srcdir '/sql/include/query.psql'

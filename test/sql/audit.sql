@@ -1,6 +1,6 @@
 -- dp_audit: each leak around the extension is found, its remedy closes it.
--- Only findings about this test's objects are looked at: settings, standbys
--- and statistics differ between servers.
+-- Only findings about this test's objects are compared: settings, standbys and
+-- statistics differ between servers.
 \set VERBOSITY sqlstate
 SET client_min_messages = error;
 CREATE EXTENSION IF NOT EXISTS dp_pg;

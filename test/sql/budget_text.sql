@@ -1,5 +1,5 @@
--- What is said of budgets: what a charge lacks, and numbers that are rounded
--- for the eye.
+-- Texts about budgets: what a charge lacks, and numbers that are rounded for
+-- display.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test budget_text
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,6 +1,6 @@
 -- Every way to write a call of a private aggregate: which are accepted for
--- which columns, with which result type, and of which type parameters are that
--- arrive without one.  Calls are only analysed, never run.
+-- which columns, with which result type, and which type parameters without one
+-- get.  Calls are only analysed, never run.
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS dp_pg;
 CREATE SCHEMA call_forms;

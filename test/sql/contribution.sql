@@ -1,5 +1,5 @@
--- How much of one unit counts: what the owner declares (max_rows, max_keys),
--- what a session sets, and what dp_suggest_bounds tells the owner about it.
+-- Contribution bounds: what the owner declares (max_rows, max_keys), what a
+-- connection sets, and what dp_suggest_bounds shows the owner about them.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test contribution
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,5 +1,5 @@
--- What the owner is told of a unit that is taken: where it may not be whose
--- rows these are, and which rows count nowhere.
+-- Notices about an accepted unit: it may be the wrong one, and rows with a
+-- NULL unit are not counted.
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS dp_pg;
 RESET client_min_messages;

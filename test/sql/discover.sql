@@ -1,4 +1,4 @@
--- How tools and people find what may be asked: published views, their
+-- How tools and people find what they can query: published views, their
 -- comments, dp_describe.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test discover

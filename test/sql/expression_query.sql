@@ -1,5 +1,5 @@
 -- The expression rules over whole queries: subqueries, views, row security,
--- scalar subqueries, and every part of a query that could see a row.
+-- scalar subqueries, and every part of a query that can see a row.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test expression_query
 \set file :abs_srcdir '/sql/include/query.psql'

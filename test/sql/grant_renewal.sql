@@ -1,5 +1,5 @@
--- A grant replaces the whole of the one before: where that ends a renewal, it
--- says so.
+-- A grant replaces the whole of the previous one; if that ends a renewal, a
+-- NOTICE says so.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test grant_renewal
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,6 +1,7 @@
--- dp_harden runs the remedies that only take privileges away, tells the others,
--- and dp_unharden gives back exactly what it took.  All of it in transactions
--- that are rolled back: system catalogs belong to the other tests too.
+-- dp_harden runs the remedies that only revoke privileges and lists the
+-- others, and dp_unharden gives back exactly what it took.  All in
+-- transactions that are rolled back, since other tests use the same system
+-- catalogs.
 \set VERBOSITY sqlstate
 \set SHOW_CONTEXT never
 SET client_min_messages = error;

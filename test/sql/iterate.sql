@@ -1,5 +1,5 @@
--- dp_iterate: every step of a run is taken again in SQL, on a workload that is
--- drawn anew in each run; prices, errors.
+-- dp_iterate: every step of a run is computed again in SQL, on a workload that
+-- is drawn anew in each run; prices, errors.
 --
 -- Epsilon is 100000 for 400 rounds at most: the scale of a count is 800/100000
 -- and a query that is one row worse is chosen with probability exp(-60), so

@@ -1,6 +1,7 @@
 -- dp_iterate with an update algorithm of the caller's own: the same hypothesis
--- as multiplicative weights on the same steps, each update charged by itself,
--- and functions that fail, lie, ask again, or change what is under them.
+-- as multiplicative weights on the same steps, each update charged separately,
+-- and functions that fail, lie, run queries, or change objects that the run
+-- uses.
 --
 -- Epsilon is 100000 for 400 rounds at most: the scale of a count is 800/100000
 -- and a query that is one row worse is chosen with probability exp(-60), so

@@ -1,6 +1,5 @@
--- What previews say of units with many rows is what the runs over them say,
--- whatever m is.  Everything compared follows from public numbers, so no run
--- draws what is shown.
+-- Previews for units with many rows say the same as the runs over them, for
+-- every m.  All compared numbers follow from public ones, so none is random.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test linear_previews
 \set file :abs_srcdir '/sql/include/query.psql'

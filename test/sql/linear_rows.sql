@@ -1,11 +1,11 @@
 -- Linear queries over a relation whose units have many rows: of a predicate
 -- min(c, m) of a unit's c rows count, of tables m of its rows.
 --
--- Data and predicates are drawn anew in every run and compared with plain SQL.
--- Epsilon is 100000 for at most 40 answers: scales are below 40 * 3 * 9 /
--- 100000, so an answer is off with probability below exp(-90) each.  Rows of
--- units with more than m of them are in one cell, where it is of tables that
--- is asked: so nothing that counts is drawn.
+-- Data and predicates are drawn anew in every run and compared with plain
+-- SQL.  Epsilon is 100000 for at most 40 answers: scales are below 40 * 3 * 9
+-- / 100000, so an answer is off with probability below exp(-90) each.  For
+-- tables of counts, the rows of units with more than m of them are in one
+-- cell, so no random choice changes a count.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test linear_rows
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,9 +1,9 @@
 -- Linear queries over rowsets of any shape: units behind keys, joins with
--- private and public rows, groups, rows put together.  Every number is compared
--- with plain SQL over the same rows.
+-- private and public rows, groups, UNION ALL.  Every number is compared with
+-- plain SQL over the same rows.
 --
--- Epsilon is 100000 for at most 40 answers, as in linear_rows.sql.  What plain
--- SQL must know of a shape is its rows, each with its unit.
+-- Epsilon is 100000 for at most 40 answers, as in linear_rows.sql.  Plain SQL
+-- needs only the rows of a shape, each with its unit.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test linear_rowsets
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,5 +1,6 @@
 -- Linear queries with weights from 0 to 1: dp_sparse_vector and its sessions,
--- dp_argmax, dp_net, dp_weights sessions; and who takes predicates only.
+-- dp_argmax, dp_net, dp_weights sessions; and which functions take only
+-- predicates.
 --
 -- Weights and data are drawn anew in every run and compared with granules
 -- added up in plain SQL.  Epsilon is 100000 for at most 32 answers (1000000 in

@@ -1,7 +1,7 @@
--- The local model: randomized response and what its answers say.
+-- The local model: randomized response and its estimates.
 --
--- With epsilon 1000 an answer is the truth except with probability below
--- 1000 exp(-1000): so many candidates there are at most.
+-- With epsilon 1000 and at most 1000 candidates an answer is the truth except
+-- with probability below 1000 exp(-1000).
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test local
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,5 +1,5 @@
--- How many predicates of a list are evaluated for every row: told before, and
--- limited before the charge.  Nothing random is looked at, so no false alarms.
+-- How many predicates of a list are evaluated for every row: shown in advance,
+-- and limited before the charge.  Nothing compared is random: no false alarms.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test predicate_cost
 \set file :abs_srcdir '/sql/include/query.psql'

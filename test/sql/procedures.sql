@@ -1,5 +1,5 @@
 -- The data owner's building blocks: who may call them, who pays, what they
--- answer.  At epsilon 100000 noise is nothing: an integer moves with
+-- return.  At epsilon 100000 noise is negligible: an integer moves with
 -- probability 2 exp(-100000), a number by 0.01 with less than exp(-900).
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test procedures

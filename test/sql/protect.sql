@@ -1,6 +1,6 @@
--- dp_protect, dp_unprotect: who may, what can be protected, what must be
--- closed before, and that declarations follow DDL.
--- A refusal is identified by its SQLSTATE; wording may change freely.
+-- dp_protect, dp_unprotect: who may call them, what can be protected, what
+-- must be closed first, and that declarations follow DDL.  A refusal is
+-- identified by its SQLSTATE; wording may change freely.
 \set VERBOSITY sqlstate
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS dp_pg;

@@ -1,7 +1,7 @@
--- What an owner says publicly of sizes: of a relation (rows => ...) and of the
--- parts that an immutable column makes (public_sizes => true).  Who may say it,
--- how it is kept, and that answers are the same with it.  Which plans follow is
--- tested in t/attack_planner.pl.
+-- Sizes that an owner declares: of a relation (rows => ...) and of the parts
+-- of an immutable column (public_sizes => true).  Who may declare them, how
+-- they are stored, and that answers do not change.  t/attack_planner.pl tests
+-- the plans.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test public_size
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,4 +1,4 @@
--- What queries cost, when a budget is exhausted, and what its holder sees.
+-- What queries cost, when a budget is exhausted, and what its role sees.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_account
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,5 +1,5 @@
--- The same text again and again: the process keeps the plan, and what changes
--- between two askings counts as if it were planned anew.
+-- A repeated text: the process keeps the plan, and changes between two runs
+-- count as if it were planned anew.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_again
 \set file :abs_srcdir '/sql/include/query.psql'

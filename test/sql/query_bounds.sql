@@ -1,4 +1,4 @@
--- Bounds that nobody wrote: by interval arithmetic over declared columns and constants.
+-- Inferred bounds: by interval arithmetic over declared columns and constants.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_bounds
 \set file :abs_srcdir '/sql/include/query.psql'

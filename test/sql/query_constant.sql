@@ -1,5 +1,5 @@
--- What must be a constant may be a parameter, or computed from constants: it is checked when its value is known, before
--- anything is charged.
+-- An argument that must be constant may be a parameter, or computed from
+-- constants: it is checked when its value is known, before the charge.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_constant
 \set file :abs_srcdir '/sql/include/query.psql'

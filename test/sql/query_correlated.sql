@@ -1,5 +1,5 @@
--- Private aggregates of rows that are compared with public rows of an outer
--- query: released once, looked up for each of these.
+-- Correlated subqueries with private aggregates: released once, then looked up
+-- for each public row of the outer query.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_correlated
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,5 +1,5 @@
--- Cursors: one charge when rows are first asked for, one draw however the
--- cursor moves, and the checks again at that moment.
+-- Cursors: one charge at the first FETCH, one draw however the cursor moves,
+-- and all checks again at that moment.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_cursor
 \set file :abs_srcdir '/sql/include/query.psql'

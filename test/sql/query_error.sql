@@ -1,4 +1,4 @@
--- dp_error: the 95% error beside a released value, which costs nothing.  At
+-- dp_error: the 95% error of a released value, which costs nothing.  At
 -- epsilon 0.7 a count's is 4: the least a with P[|X| > a] <= 1/20.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_error

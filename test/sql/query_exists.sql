@@ -1,6 +1,6 @@
 -- EXISTS and IN over private rows of the same unit, and over public rows that
--- a private row is compared with.  Each answer stands beside that of the plain
--- query, which the owner asks.
+-- a private row is compared with.  Each answer is compared with that of the
+-- plain query, run by the owner.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_exists
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,6 +1,6 @@
--- dp_pg.epsilon_floor and the floor of dp_limit are about whole charges: what
--- one release, one line of the ledger, costs in all.  No test of values, so
--- no false alarms.
+-- dp_pg.epsilon_floor and the floor of dp_limit are about whole charges: the
+-- whole cost of one release, one line of the ledger.  No values are tested: no
+-- false alarms.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_floor
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,5 +1,5 @@
--- FULL JOIN of rows of protected relations on their units.  Each answer stands
--- beside that of the plain query.
+-- FULL JOIN of rows of protected relations on their units.  Each answer is
+-- compared with that of the plain query.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_full_join
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,4 +1,5 @@
--- Gaussian noise: settings, law by price, what is charged to which budget.
+-- Gaussian noise: settings, law by price, and what is charged to each kind of
+-- budget.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_gaussian
 \set file :abs_srcdir '/sql/include/query.psql'

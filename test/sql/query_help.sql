@@ -1,5 +1,5 @@
--- Where errors of parameters point, what EXPLAIN says is lacking, and which
--- dataset a relation has that was named in its place.
+-- Positions in errors about parameters, what EXPLAIN says is missing, and the
+-- dataset of a relation that was named instead of it.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_help
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,6 +1,6 @@
--- What a plan asks a reader and the ledger is kept for its next run, which then
--- reads no row of dp_pg's tables.  Whatever changes in between counts, and
--- every run is charged.
+-- The request of a plan to a reader and to the ledger is kept for its next
+-- run, which then reads no row of dp_pg's tables.  All changes in between
+-- count, and every run is charged.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_job
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,6 +1,6 @@
--- Keys alone: SELECT DISTINCT, and GROUP BY without an aggregate, answer the
--- public values, free and without a look at a row; but not to who may read
--- the rows, who gets those.
+-- Keys alone: SELECT DISTINCT, and GROUP BY without an aggregate, return the
+-- public values, free and without reading a row; but roles that may read the
+-- rows get the values of these.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_key_alone
 \set file :abs_srcdir '/sql/include/query.psql'

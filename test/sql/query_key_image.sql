@@ -1,5 +1,5 @@
--- Keys that are computed: the public values of a column taken through any
--- allowed expression, and constants whatever they look at.
+-- Computed keys: the public values of a column under any allowed expression,
+-- and constants of CASE, whatever it tests.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_key_image
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,6 +1,6 @@
--- Group keys over public rows that are joined: their values are those of the
--- public rows that fulfil the conditions on them, read as the asker's own
--- query; a list that is joined names the values of a private column.
+-- Group keys over joined public rows: their values are those of the public
+-- rows that fulfil the conditions on them, read as a query of the asking role;
+-- a list that is joined names the values of a private column.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_key_joined
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,6 +1,6 @@
 -- No row that WHERE keeps is without a group: constants at the ends of a type,
--- local times that a change of the clock skips, keys that tell equal values
--- apart, and NULL in a column whose NULL is no key.
+-- local times that a change of the clock skips, keys that distinguish equal
+-- values, and NULL in a column whose NULL is no key.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_key_kept
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,6 +1,7 @@
--- Public keys with more values than there may be groups: released by threshold, as
--- undeclared ones are, if there is a delta.  At this epsilon a key that two units
--- have is told, and one that a single unit has is not, but with probability delta.
+-- Public keys with more values than there may be groups: released by
+-- threshold, as undeclared ones are, if there is a delta.  At this epsilon a
+-- key of two units is released and a key of one unit is not, except with
+-- probability delta.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_key_large
 \set file :abs_srcdir '/sql/include/query.psql'

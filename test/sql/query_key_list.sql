@@ -1,4 +1,4 @@
--- Values that a query names are its groups: key IN (...), key = constant,
+-- The values that a query names are its groups: key IN (...), key = constant,
 -- key = ANY (array), and OR of these; nothing has to be declared.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_key_list

@@ -1,6 +1,6 @@
--- Keys that nobody declared: released by threshold, for an epsilon and a delta.  At
--- this epsilon a key that two units have is told, and one that a single unit
--- has is not, but with probability delta.
+-- Undeclared keys: released by threshold, for an epsilon and a delta.  At this
+-- epsilon a key of two units is released and a key of one unit is not, except
+-- with probability delta.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_key_undeclared
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,6 +1,6 @@
--- WHERE decides which public groups there are: a value of which a condition is
--- false or NULL is left out, whatever is not decided stays, and no row that
--- WHERE keeps is lost.
+-- WHERE decides which public groups there are: a value for which a condition
+-- is false or NULL is left out, undecided values stay, and no row that WHERE
+-- keeps is lost.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_key_where
 \set file :abs_srcdir '/sql/include/query.psql'

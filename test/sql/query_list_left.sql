@@ -1,5 +1,6 @@
 -- Lists that name groups: VALUES and functions' rows on the kept side of an
--- outer join.  What the plain query says, a value that nobody has included.
+-- outer join.  Same answers as the plain query, also for a value that no row
+-- has.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_list_left
 \set file :abs_srcdir '/sql/include/query.psql'

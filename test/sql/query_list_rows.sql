@@ -1,5 +1,5 @@
--- Lists in a text of a private row, as rows: what the plain query says, as long
--- as bounds leave all of them.
+-- Lists in a text of a private row, as rows: same answers as the plain query,
+-- as long as bounds keep all of them.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_list_rows
 \set file :abs_srcdir '/sql/include/query.psql'

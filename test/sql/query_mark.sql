@@ -1,6 +1,6 @@
--- EXISTS and IN that do not stand in WHERE by themselves: beside OR, in CASE,
--- in FILTER, in arguments, keys and columns.  Each answer stands beside that
--- of the plain query.
+-- EXISTS and IN within expressions: under OR, in CASE, in FILTER, in
+-- arguments, keys and columns.  Each answer is compared with that of the plain
+-- query.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_mark
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,4 +1,4 @@
--- What bad input gets: its own SQLSTATE, a hint, and no charge.
+-- Bad input gets its own SQLSTATE, a hint, and no charge.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_parameter
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,4 +1,5 @@
--- Columns declared immutable: parts of a relation are charged as one, by the largest; and the other neighbours.
+-- Columns declared immutable: parts of a relation are charged together, by the
+-- largest; and the neighbours replace_one.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_part
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,5 +1,5 @@
--- Partitioned and inherited tables: asked as a whole with all their parts,
--- later ones included; parts asked for alone are protected alike.
+-- Partitioned and inherited tables: queried as a whole with all parts, later
+-- ones included; parts queried alone are protected likewise.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_partition
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,6 +1,6 @@
 -- Units behind keys of several columns: facts that are partitioned by a day,
--- which is in their primary key.  All columns say which row is meant: here
--- most values of one of them occur with several of the other.
+-- which is in their primary key.  Only all columns together identify a row:
+-- here most values of one of them occur with several of the other.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_path_several
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,5 +1,5 @@
--- Shapes of a private query: everything SQL does with released values is
--- free; what would look at private rows in another way is refused.
+-- Shapes of a private query: everything SQL does with released values is free;
+-- anything that would read private rows in another way is refused.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_shape
 \set file :abs_srcdir '/sql/include/query.psql'

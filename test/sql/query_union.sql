@@ -1,5 +1,5 @@
 -- UNION ALL and UNION of rows of protected relations, with the unit in one
--- column of all parts.  Each answer stands beside that of the plain query.
+-- column of all parts.  Each answer is compared with that of the plain query.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_union
 \set file :abs_srcdir '/sql/include/query.psql'

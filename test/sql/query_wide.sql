@@ -1,5 +1,5 @@
--- As many private aggregates as there may be in a query over units with many
--- rows: each has its own rows, and one more is refused before the charge.
+-- The most private aggregates of a query over units with many rows: each has
+-- its own rows, and one more is refused before the charge.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_wide
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,5 +1,5 @@
--- Windows over the rows of a unit, below a private aggregate: what the plain
--- query says, where it leaves no rows in doubt.
+-- Windows over the rows of a unit, below a private aggregate: same answers as
+-- the plain query, if the order of its rows is defined.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_window
 \set file :abs_srcdir '/sql/include/query.psql'

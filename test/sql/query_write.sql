@@ -1,5 +1,6 @@
 -- Statements that write released values: CREATE TABLE AS, INSERT, UPDATE,
--- DELETE, MERGE, COPY (SELECT ..); and what may not touch private rows.
+-- DELETE, MERGE, COPY (SELECT ..); and statements that must not touch private
+-- rows.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_write
 \set file :abs_srcdir '/sql/include/query.psql'

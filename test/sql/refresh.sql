@@ -1,6 +1,6 @@
 -- Materialized views over private queries: filled by their owners, who pay;
--- refused where somebody else's statement fills them, or where another
--- statement than REFRESH runs on somebody's behalf.
+-- refused if another role's statement fills them, or if another statement than
+-- REFRESH runs on behalf of a role.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test refresh
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,4 +1,4 @@
--- What is said where rows of a protected relation cannot be read.
+-- Messages when rows of a protected relation cannot be read.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test refuse
 \set file :abs_srcdir '/sql/include/query.psql'

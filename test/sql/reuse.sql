@@ -1,6 +1,6 @@
--- dp_pg.reuse: what was asked before is answered with what was released then,
--- and nothing else is.  `cost` is the number of charges: 0, where an answer was
--- given again; NULL where there was an error.
+-- dp_pg.reuse: an identical query is answered with the values released before,
+-- and no other query is.  `cost` is the number of charges: 0 if an answer was
+-- reused, NULL after an error.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test reuse
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,6 +1,6 @@
 -- dp_pg.reuse: a stored release of the same rows and keys that has more values
--- answers a query that asks for some of them, and nothing else does.  `cost`
--- is the number of charges; NULL where there was an error.
+-- answers a query for some of them, and no other does.  `cost` is the number
+-- of charges; NULL after an error.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test reuse_part
 \set file :abs_srcdir '/sql/include/query.psql'

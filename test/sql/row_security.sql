@@ -1,6 +1,6 @@
--- Row security of protected tables: whose rows a private query counts, what a
--- policy may say, and that no answer, plan or job is given to whom a policy
--- gives other rows.
+-- Row security of protected tables: which rows a private query counts, what a
+-- policy may contain, and that no answer, plan or job is reused for a role to
+-- which a policy shows other rows.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test row_security
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,5 +1,5 @@
 -- dp_smalldb, dp_net, dp_pg.releases.  At epsilon 100000 the best candidate is
--- chosen but with probability below 10^7 exp(-100000 / 24).
+-- chosen except with probability below 10^7 exp(-100000 / 24).
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test smalldb
 \set file :abs_srcdir '/sql/include/query.psql'

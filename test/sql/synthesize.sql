@@ -1,9 +1,9 @@
 -- dp_synthesize and dp_synthesize_error.
 --
--- The runs by method aim that are judged pay epsilon = 1000, rho above 800, so
--- that a measured count is wrong with probability below 1e-30: what is left of
--- the errors is that of the fit and of rounding rows, some rows of 1000, and
--- bounds of 20 hold always.  Others are judged by their form only.
+-- The runs by method aim whose values are tested pay epsilon = 1000, rho above
+-- 800, so that a measured count is wrong with probability below 1e-30: the
+-- remaining errors are those of the fit and of rounding rows, some rows of
+-- 1000, and bounds of 20 always hold.  Of others only the form is tested.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test synthesize
 \set file :abs_srcdir '/sql/include/query.psql'

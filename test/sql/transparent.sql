@@ -1,4 +1,4 @@
--- dp_pg.transparent: plain aggregates are read as private ones.
+-- dp_pg.transparent: plain aggregates become private ones.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test transparent
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,5 +1,5 @@
--- The relations of schema dp_pg in tools' lists: a REVOKE from PUBLIC takes them
--- out, and what private queries need does not depend on it.
+-- The relations of schema dp_pg in tools' lists: a REVOKE from PUBLIC removes
+-- them, and private queries work without these rights.
 \set home :DBNAME
 CREATE DATABASE regress_unlisted;
 \c regress_unlisted

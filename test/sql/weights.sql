@@ -1,9 +1,10 @@
 -- dp_weights_open, _ask, _estimate, _hypothesis, _close.
 --
 -- Sessions here pay 1000000 for at most 50 updates, so that the noise of a
--- comparison or an answer has scale 2 * 50 / 300000 at most: it is 0 but with
--- probability below exp(-2900), and answers are as in the wanted output.
--- Numbers of sessions are those of ledger lines, so they are never shown.
+-- comparison or an answer has scale 2 * 50 / 300000 at most: it is 0 except
+-- with probability below exp(-2900), and answers are as in the expected
+-- output.  Numbers of sessions are those of ledger lines, so they are not
+-- printed.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test weights
 \set file :abs_srcdir '/sql/include/query.psql'

@@ -1,13 +1,13 @@
-# dp_above_threshold through SQL: the number of questions until "above" follows
-# its exact law, and an audit looks at neighbours on which it loses all of its
-# epsilon.
+# dp_above_threshold through SQL: the number of questions until "above" follows its
+# exact law, and an audit uses neighbours on which it loses all of its epsilon.
 #
 # The law is summed over the noise of the threshold, with the split of epsilon
 # and the offset as theory T53 and T54 have them, failure .05.
 #
 # Rates: 1 audit of a sound mechanism at 1e-10, 7 p-values at ALPHA, see
-# StatServer.  The claim that half of the noise has to pass is missed with a
-# probability below 1e-12, by the exact law.  Exact losses have no rate.
+# StatServer.  A variant with half of the noise must exceed the claim, which it
+# fails with a probability below 1e-12, by the exact law.  Exact losses have no
+# rate.
 use strict;
 use warnings;
 

@@ -1,4 +1,5 @@
-# Discrete Laplace and Gaussian noise, keys that nobody declared, without a server: see additive.c.
+# Discrete Laplace and Gaussian noise, undeclared keys, without a server: see
+# additive.c.
 use strict;
 use warnings;
 

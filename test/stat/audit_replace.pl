@@ -2,15 +2,15 @@
 # stand in another group.
 #
 # Pairs of groups are alike, but for one row: in the first half of the pairs it
-# stands in the pair's first group, in the second half it is another one, in
-# the same group (table "changing") or the same one in the pair's second group
-# ("moving").  One statement over all groups gives the releases of both groups
-# on either of two neighbouring inputs, for the bounds of loss.h.  Selections
-# are held against their exact laws, too.
+# stands in the pair's first group, in the second half it is another one, in the
+# same group (table "changing") or the same one in the pair's second group
+# ("moving").  One statement over all groups gives the releases of both groups on
+# either of two neighbouring inputs, for the bounds of loss.h.  Selections are
+# compared with their exact laws, too.
 #
-# Rates: 18 audits at 1e-10 each, p-values as StatServer says.  What an audit has to see at least lies ten
-# standard errors below what there is to be seen, and so does the claim that
-# is exceeded where noise for rows that come and go is given.
+# Rates: 18 audits at 1e-10 each, p-values as StatServer says.  The least loss that
+# an audit must see lies ten standard errors below the actual one, and so does the
+# claim that is exceeded with noise for added and removed rows.
 use strict;
 use warnings;
 

@@ -1,14 +1,13 @@
-# dp_error: a value is no further from what it would be without noise than the
-# error that is told beside it, but one time in twenty.  Asked of every
-# aggregate that has one, with both kinds of noise, at prices where the error
-# is a small part of the value and where it is most of what is possible, each
-# in one statement over 10^5 groups that are alike.  With STAT_SHARE=day each is
-# asked at one price.
+# dp_error: in at least 19 of 20 cases a value is no further from what it would be
+# without noise than the error returned with it.  Tested for every aggregate that
+# has one, with both kinds of noise, at prices where the error is a small part of
+# the value and where it is nearly as large as possible, each in one statement over
+# 10^5 equal groups.  With STAT_SHARE=day each is tested at one price.
 #
-# Rates: so many of 10^5 values are beyond a bound that each of them keeps with
-# probability 0.95 only with probability ALPHA: 5000 and 7.1 standard
-# deviations of 69, in the binomial's own tail 5511.  What has to be seen of
-# errors that are cut to a part lies above that by more than ten.
+# Rates: 5511 or more of 10^5 values are beyond a bound that each keeps with
+# probability 0.95 only with probability ALPHA, by the binomial's exact tail (about
+# 5000 plus 7.1 standard deviations of 69).  The number for errors that are made too
+# small lies above that by more than ten.
 use strict;
 use warnings;
 

@@ -2,8 +2,8 @@
 # laws, each statement one of 10^5 groups and as many of a neighbour, and
 # audits of the two accuse none of them.
 #
-# Rates: p-values as StatServer says; 6 audits at 1e-10 each.  What an audit
-# has to see at least lies ten standard errors below what there is to be seen.
+# Rates: p-values as StatServer says; 6 audits at 1e-10 each.  The least loss that
+# an audit must see lies ten standard errors below the actual one.
 use strict;
 use warnings;
 

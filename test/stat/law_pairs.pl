@@ -1,10 +1,10 @@
 # Covariances, correlations and regressions through SQL follow their laws, each
 # statement one of 10^5 groups and as many of a neighbour, with both noises; an
-# audit of the two accuses none of them.  With STAT_SHARE=day Laplace noise is asked
-# for at one price.
+# audit of the two accuses none of them.  With STAT_SHARE=day Laplace noise is
+# tested at one price.
 #
-# Rates: p-values as StatServer says; 6 audits at 1e-10 each.  What an audit has
-# to see at least lies ten standard errors below what there is to be seen.
+# Rates: p-values as StatServer says; 6 audits at 1e-10 each.  The least loss that
+# an audit must see lies ten standard errors below the actual one.
 use strict;
 use warnings;
 

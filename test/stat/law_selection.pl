@@ -1,9 +1,9 @@
 # Selections through SQL follow their exact laws, each statement one of 10^5
 # groups and as many of a neighbour, and audits of the two accuse none of them.
 #
-# Rates: p-values as StatServer says; 17 audits at 1e-10 each.  What an audit
-# has to see at least, where it says so, lies ten standard errors below what
-# there is to be seen; so do the p-values of what must be rejected.
+# Rates: p-values as StatServer says; 17 audits at 1e-10 each.  The least loss that
+# an audit must see, if stated, lies ten standard errors below the actual one; so do
+# the p-values of what must be rejected.
 use strict;
 use warnings;
 

@@ -1,6 +1,6 @@
-# Linear queries over units with many rows: noise and selection follow the law
-# of the bound, m rows of a unit, and tell no more about a unit of 1000 rows than
-# is claimed; rows of tables are chosen fairly.
+# Linear queries over units with many rows: noise and selection follow the law of
+# the bound, m rows of a unit, and reveal no more about a unit of 1000 rows than is
+# claimed; rows of tables are chosen fairly.
 #
 # Audits of answers of dp_sparse_vector, 10000 of one call, as in
 # linear_weights.pl: neighbours differ by a unit of 1000 rows of which m = 5

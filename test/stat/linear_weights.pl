@@ -1,6 +1,6 @@
-# Weights of rows: what is released of linear queries with values from 0 to 1
-# has the law of its whole number of rows, and tells no more about one row than
-# a predicate's does.
+# Weights of rows: released values of linear queries with values from 0 to 1 have
+# the law of their whole number of rows, and reveal no more about one row than those
+# of a predicate.
 #
 # Audits look at answers of dp_sparse_vector, 10000 of one call: each has noise
 # of its own, so one call is 10000 runs of the mechanism that gives an answer.

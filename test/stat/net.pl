@@ -1,12 +1,12 @@
 # dp_net and dp_net_values through SQL: exact laws and audits on neighbours.
 #
-# Six candidates answer what is true of the first of two neighbours, one what
-# is true of the second, and one is far from both.  The row by which they
-# differ moves the score of the one up and of the six down, and the one is rare
-# on the first, so nearly all of epsilon is to be seen.
+# Six candidates have the true answers of the first of two neighbours, one those of
+# the second, and one is far from both.  The row by which they differ moves the
+# score of the one up and of the six down, and the one is rare on the first, so
+# nearly all of epsilon can be seen.
 #
 # Rates: 3 audits of sound mechanisms at 1e-10, 6 p-values at ALPHA, see
-# StatServer.  The claim that a broken one has to pass is missed with a
+# StatServer.  A broken variant must exceed the claim, which it fails with a
 # probability below 2e-11, by the exact laws.
 use strict;
 use warnings;

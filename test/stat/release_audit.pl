@@ -1,16 +1,16 @@
-# An audit of the whole path: a server, SQL, real data, and what an analyst sees
-# of two tables that differ by one person.
+# An audit of the whole path: a server, SQL, real data, and the answers on two
+# tables that differ by one person.
 #
 # Neighbours are the RAND health data and the same without one row, the one
 # with the most visits.  One statement of fifty private blocks releases 20000
 # counts, another 20000 sums and another 10000 means of each table; loss.h
 # turns them into lower bounds on the privacy loss.
 #
-# Rates: a sound release is accused with probability at most 1e-10 per audit,
-# four audits.  The audits have power: asked with one and a half times the
-# epsilon, they show a loss above the claim of the smaller one, and a bound
-# below 3/4 of what was claimed would say that they look at nothing; either
-# misses with probability below 1e-12.
+# Rates: a sound release is accused with probability at most 1e-10 per audit, four
+# audits.  The audits have power: asked with one and a half times the epsilon, they
+# show a loss above the claim of the smaller one, and a bound below 3/4 of what was
+# claimed would mean that they show nothing; either misses with probability below
+# 1e-12.
 use strict;
 use warnings;
 

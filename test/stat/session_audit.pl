@@ -1,11 +1,11 @@
-# Audits of interactive sessions through SQL: what answers tell about one row,
-# of sparse vector, of its rounds, and of multiplicative weights.
+# Audits of interactive sessions through SQL: what answers reveal about one row, of
+# sparse vector, of its rounds, and of multiplicative weights.
 #
-# A session's own speed allows some thousand questions, so each is a run of the
-# mechanism by itself: an answer has noise of its own, and a round a threshold
-# of its own.  Prices are such that one answer or round costs 2 to 3: so high a
-# loss shows in as few runs, and more than it at a multiple of the price.
-# Neighbours are 200 rows and 201.
+# The speed of a session allows some thousand questions, so each is a separate run
+# of the mechanism: an answer has noise of its own, and a round a threshold of its
+# own.  Prices are such that one answer or round costs 2 to 3: so high a loss shows
+# in as few runs, and more than it at a multiple of the price.  Neighbours are 200
+# rows and 201.
 #
 # Rates: 1e-10 per audit, six.  Each of the three at its price must see a share
 # of the claim.  Its twin at four times the price (rounds: eight), which is what

@@ -3,11 +3,11 @@
 #
 # Every law is computed here from the definition of the score.
 #
-# Rates: an audit of a sound mechanism at 1e-10; 4 p-values are compared with
-# ALPHA, see StatServer, and wrong laws are rejected.  The claim that half of the
-# noise has to pass is missed with a probability below 1e-12, by the exact law.
-# How probable a larger error than Theorem 3.11 allows is, is computed from the
-# exact law; it is below 1e-12, twice 20 times.
+# Rates: an audit of a sound mechanism at 1e-10; 4 p-values are compared with ALPHA,
+# see StatServer, and wrong laws are rejected.  A variant with half of the noise
+# must exceed the claim, which it fails with a probability below 1e-12, by the exact
+# law.  How probable a larger error than Theorem 3.11 allows is, is computed from
+# the exact law; it is below 1e-12, twice 20 times.
 use strict;
 use warnings;
 

@@ -1,5 +1,5 @@
 # dp_synthesize through SQL: the noise in the number of rows that it estimates,
-# which dp_pg.releases tells.
+# which dp_pg.releases shows.
 #
 # By mwem that number is the count with discrete Laplace noise at
 # epsilon/(2T + 1).  By aim it is a mean of noisy counts, unbiased; an unbiased

@@ -1,7 +1,7 @@
-# dp_topk by noisy counts follows its exact law through SQL, each statement one
-# of 10^5 groups and as many of a neighbour, with both noises; audits accuse
-# none of them; and its answers are as good as is said: of 100 values, at k 10
-# and epsilon 0.02, they lose a small part of what k selections would.
+# dp_topk by noisy counts follows its exact law through SQL, each statement one of
+# 10^5 groups and as many of a neighbour, with both noises; audits accuse none of
+# them; and its answers are as good as stated: of 100 values, at k 10 and epsilon
+# 0.02, they lose a small part of what k selections would.
 #
 # Rates: p-values as StatServer says; 3 audits at 1e-10 each; the accuracy lines
 # state theirs.

@@ -1,7 +1,7 @@
-# Attack: what a private query puts on disk.  Whoever may ask
-# pg_tablespace_size('pg_default') sees the temporary files of all processes,
-# to the byte, while they are there.  So sorting, grouping and telling values
-# apart must leave none, however many rows, values and groups there are.
+# Attack: what a private query writes to disk.  A role that may call
+# pg_tablespace_size('pg_default') sees the temporary files of all processes, to the
+# byte, while they exist.  So sorting, grouping and counting distinct values must
+# write none, however many rows, values and groups there are.
 use strict;
 use warnings;
 

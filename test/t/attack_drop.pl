@@ -1,8 +1,8 @@
-# Whoever owns a type or a collation that a private query uses can drop or
-# change it at any moment.  A row that asks for it must not be the first to
-# notice: the reader is stopped before it has made anything ready, the object is
-# dropped, and the reader goes on.  What the query tells must be the same where
-# a row asks and where none does.
+# The owner of a type or a collation that a private query uses can drop or change it
+# at any moment.  A row that needs it must not be the first to notice: the reader is
+# stopped before it has prepared anything, the object is dropped, and the reader
+# goes on.  The query must give the same result whether or not a row needs the
+# object.
 use strict;
 use warnings;
 

@@ -1,5 +1,5 @@
-# Errors inside a private query reach the client as one text and one
-# SQLSTATE, whatever session settings there are; the server log knows more.
+# Errors inside a private query reach the client as one text and one SQLSTATE,
+# whatever the connection's settings are; the server log has more.
 use strict;
 use warnings;
 

@@ -1,6 +1,6 @@
-# Somebody who may create in the extension's schema plants operators and
-# functions that match better than PostgreSQL's own.  None may run when a
-# superuser creates the extension, and none may end up inside it.
+# A role that may create objects in the extension's schema plants operators and
+# functions that match better than PostgreSQL's own.  None may run when a superuser
+# creates the extension, and none may end up inside it.
 use strict;
 use warnings;
 

@@ -1,4 +1,4 @@
-# Messages of level LOG, which a session may have sent to itself: plans with the
+# Messages of level LOG, which a client may have sent to itself: plans with the
 # variables of an owner's procedure, and so with exact values.
 use strict;
 use warnings;

@@ -1,8 +1,8 @@
-# What executing looks up in catalogs only where a private row asks for it can
-# be seen in pg_locks, so a reader looks it up before the charge.  The ledger's
-# worker is stopped, so that everything is made ready and nothing is charged;
-# then the catalogs are locked, and the worker goes on: whoever still needs
-# them waits, and is seen.  (What a session shows of an enum value it looks up itself.)
+# A catalog lookup that execution makes only for some private row can be seen in
+# pg_locks, so a reader makes all of them before the charge.  The ledger's worker is
+# stopped, so that everything is prepared and nothing is charged; then the catalogs
+# are locked, and the worker goes on: a process that still needs them waits, and is
+# seen.  (A connection itself looks up the enum values that it shows.)
 use strict;
 use warnings;
 

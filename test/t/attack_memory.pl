@@ -1,7 +1,7 @@
-# Attack: a server that has just so much memory left that a private query
-# works on few rows and not on many, or not on one more.  An analyst can bring
-# that about with queries of his own.  So a reader takes what rows could make
-# it need before the charge, whatever the rows are.
+# Attack: a server with just enough memory left for a private query on few rows but
+# not on many, or on one more.  An analyst can cause that with other queries.  So a
+# reader reserves before the charge all memory that rows could make it need,
+# whatever the rows are.
 use strict;
 use warnings;
 

@@ -1,16 +1,16 @@
-# Two neighbouring databases, and all that an analyst can look at.  He asks the
-# same private queries of both, and before and after looks at every relation
-# and function of doc/threat_model.md that can be looked at again and again:
-# what they answer has to change in the same way, and messages, EXPLAIN and the
-# shape of answers have to be the same.  The databases differ in one unit, with
-# a long value out of line and extremes, in a table of 3000 rows, in one of 3000
-# groups, and in one that is empty without it.
+# Two neighbouring databases, and everything that an analyst can see.  The same
+# private queries are run in both, and before and after them every relation and
+# function of doc/threat_model.md is read that can be read repeatedly: their results
+# must change in the same way, and messages, EXPLAIN and the shape of answers must
+# be the same.  The databases differ in one unit, with a long value out of line and
+# extremes, in a table of 3000 rows, in one of 3000 groups, and in one that is empty
+# without it.
 #
-# Other processes count, too, and write when they like.  So each thing is
-# compared as a set over some rounds: a leak of one row parts the sets in every
-# round, and a false alarm needs a thing that by chance is never the same in
-# eight rounds.  No compared thing depends on noise: questions about thresholds
-# are a million rows away from the answer.
+# Other processes also count and write at any time.  So each item is compared as a
+# set over some rounds: a leak of one row separates the sets in every round, and a
+# false alarm needs an item that by chance differs in all of eight rounds.  No
+# compared item depends on noise: questions about thresholds are a million rows away
+# from the answer.
 use strict;
 use warnings;
 

@@ -1,10 +1,9 @@
-# Noise cannot be predicted, replayed or switched off: not by seeds, settings,
-# new connections (which are forked from one process), parallel workers,
-# prepared plans or equal statements.  Noise has scale 10^6, so two
-# independent draws agree with probability 2.5e-7.  The largest comparison
-# below joins 60 draws: 1770 pairs, of which one agrees by chance with
-# probability 4.4e-4; so up to two equal pairs are let pass, and three or more
-# appear by chance with probability below 1e-11.
+# Noise cannot be predicted, replayed or switched off: not by seeds, settings, new
+# connections (which are forked from one process), parallel workers, prepared plans
+# or equal statements.  Noise has scale 10^6, so two independent draws agree with
+# probability 2.5e-7.  The largest comparison below joins 60 draws: 1770 pairs, of
+# which one agrees by chance with probability 4.4e-4; so up to two equal pairs are
+# accepted, and three or more appear by chance with probability below 1e-11.
 use strict;
 use warnings;
 

@@ -1,9 +1,9 @@
-# The plan of an inner query follows from public facts.  The server prints it
-# to its log, with rows, costs and widths as the planner believes them: it must
-# be the same, letter by letter, whatever the rows are, whatever ANALYZE found,
-# and whatever an analyst sets.  What owners say publicly is tested at the end:
-# workers by the size class, parts that constants leave over, an index whose
-# pages are public.  No false alarms.
+# The plan of an inner query follows from public facts.  The server prints it to its
+# log, with rows, costs and widths as the planner believes them: it must be the
+# same, letter by letter, whatever the rows are, whatever ANALYZE found, and
+# whatever an analyst sets.  Owners' public declarations are tested at the end:
+# workers by the size class, partitions that constants leave, an index whose pages
+# are public.  No false alarms.
 use strict;
 use warnings;
 

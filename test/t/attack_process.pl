@@ -1,6 +1,6 @@
-# What a private query leaves in the process that ran it, or makes it run out
-# of, was the analyst's to look at while that was his own (issue: no channel
-# besides the answer).  Every pair of statements differs in one private bit.
+# What a private query leaves in the process that runs it, or exhausts there:
+# analysts could see it while that was their own process.  Every pair of statements
+# differs in one private bit.
 use strict;
 use warnings;
 

@@ -1,4 +1,4 @@
-# Time: snapshots, cursors and plans that are older than what is true now.
+# Time: snapshots, cursors and plans that are older than the present state.
 use strict;
 use warnings;
 

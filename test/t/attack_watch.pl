@@ -1,7 +1,7 @@
-# A second session of the analyst watches the first at work: locks, activity,
-# worker processes, counters of the server; and what other extensions record.
-# Each is compared between a condition that meets private rows and one that
-# meets none.
+# A second connection of the analyst watches the first: locks, activity, worker
+# processes, counters of the server; and what other extensions record.  Each is
+# compared between a condition that holds for private rows and one that holds for
+# none.
 use strict;
 use warnings;
 

@@ -1,9 +1,8 @@
-# dp_pg beside other extensions that stand in the server's hooks, preloaded
-# before it and after it: ordinary statements work, private answers come, no
-# process fails, and what the others show is the same whether a row is met or
-# not.  t/hooks.pl has the rule, for all hooks; this has Debian's packages of
-# what is used.  BESIDE=pgaudit,pg_qualstats names
-# some of them.
+# dp_pg with other extensions that use the server's hooks, preloaded before it and
+# after it: ordinary statements work, private queries are answered, no process
+# fails, and what the others show does not depend on private rows.  t/hooks.pl tests
+# the rule, for all hooks; this program tests Debian's packages that are in use.
+# BESIDE=pgaudit,pg_qualstats selects some of them.
 use strict;
 use warnings;
 

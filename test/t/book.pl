@@ -1,9 +1,8 @@
-# doc/book.md, run from top to bottom: every block of SQL as it stands, and
-# what it prints compared with the block after it.  Released values are asked
-# whether they are near; that one is not has a probability below 10^-9 in all.
-# And: each statement has SQL and a theorem that exists, or is in the list of
-# those that are only mathematics; no number of the book's chapters 2 to
-# 5.2 is missing.
+# doc/book.md, run from top to bottom: every block of SQL as it stands, and its
+# output compared with the block after it.  Released values are tested for being
+# near the true ones; any of them is not with a probability below 10^-9 in all.
+# And: each statement has SQL and a theorem that exists, or is in the list of those
+# that are only mathematics; no number of the book's chapters 2 to 5.2 is missing.
 use strict;
 use warnings;
 

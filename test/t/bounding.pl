@@ -1,10 +1,10 @@
-# Private queries over relations in which one unit has many rows: what counts
-# of a unit is bounded as said, whatever the unit's type and however many rows
-# it has, and nothing of it is seen but the answer.
+# Private queries over relations in which one unit has many rows: the contribution
+# of a unit is bounded as stated, whatever the unit's type and however many rows it
+# has, and nothing of it is visible but the answer.
 #
-# Where no choice is random, answers at a huge epsilon equal those of SQL: noise
-# is 0 but with probability below exp(-40).  Random choices are fair by
-# chi-square at 1e-10 each, four in all.
+# Where no choice is random, answers at a huge epsilon equal those of SQL: noise is
+# 0 except with probability below exp(-40).  Random choices are fair by chi-square
+# at 1e-10 each, four in all.
 use strict;
 use warnings;
 

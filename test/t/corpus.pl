@@ -1,17 +1,17 @@
-# Queries that nobody here wrote: test suites and documentation of other
-# systems, with a program that asks them and compares every answer with the
-# plain query's.  At an epsilon of 10^9 and with bounds that keep all rows of
-# these small tables noise is nothing: a value of them is wrong beyond the
-# program's tolerance of a half with a probability below 1e-9.
+# Queries from elsewhere: test suites and documentation of other systems, with a
+# program that runs them and compares every answer with the plain query's.  At an
+# epsilon of 10^9 and with bounds that keep all rows of these small tables noise is
+# negligible: a value of them is wrong beyond the program's tolerance of a half with
+# a probability below 1e-9.
 #
-# So do those that BI tools send, in transparent mode, over real data, at an
+# So are those that BI tools send, in transparent mode, over real data, at an
 # epsilon of 200,000 and one row per person.
 #
-# Then all are asked under settings of plans: what EXPLAIN gives a price is not
+# Then all run under planner settings: a query that EXPLAIN prices must not be
 # refused (FuzzNode).
 #
-# What is counted is held from below.  Answers that differ are named here, each
-# with its reason; another one is a failure.
+# Numbers of answered queries have lower limits.  Answers that differ are named
+# here, each with its reason; another one is a failure.
 use strict;
 use warnings;
 

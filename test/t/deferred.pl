@@ -1,6 +1,6 @@
-# A charge that the reader submits for the session: who is told what became of
-# it, and what is charged, when session, reader or worker stops or ends on the
-# way.  The processes are stopped by signals, so nothing here depends on speed.
+# A charge that the reader submits for the connection: what the connection learns
+# about it, and what is charged, if connection, reader or worker stops or ends in
+# between.  The processes are stopped by signals, so nothing here depends on speed.
 use strict;
 use warnings;
 

@@ -1,10 +1,9 @@
-# Parallel composition within a release (theory T122): of random pairs of
-# FILTERs, those that EXPLAIN says exclude each other are both passed by no row
-# of a table that holds the edges of every type, NULL and texts that are too long
-# to be put in order among them; and one row more moves at most one of two such
-# values.  What is said is compared with what rows do, counted plainly and, at an
-# epsilon of 1000, privately, so a false alarm has a probability below 1e-400.
-# FUZZ_PAIRS pairs (3000) from FUZZ_SEED (1).
+# Parallel composition within a release (theory T122): for random pairs of FILTERs
+# that exclude each other according to EXPLAIN, no row passes both, in a table with
+# the extremes of every type, NULL and texts that are too long to be ordered; and
+# one row more moves at most one of two such values.  EXPLAIN is compared with the
+# rows, counted plainly and, at an epsilon of 1000, privately, so a false alarm has
+# a probability below 1e-400.  FUZZ_PAIRS pairs (3000) from FUZZ_SEED (1).
 use strict;
 use warnings;
 

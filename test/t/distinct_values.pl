@@ -1,6 +1,6 @@
-# dp_count(DISTINCT x) tells exactly those values apart that are not equal, and
-# dp_argmax and group keys find them, whatever their type: some of PostgreSQL's
-# hash functions are the same for many values under every seed.
+# dp_count(DISTINCT x) distinguishes exactly those values that are not equal, and
+# dp_argmax and group keys find them, whatever their type: some of PostgreSQL's hash
+# functions are the same for many values under every seed.
 use strict;
 use warnings;
 

@@ -1,9 +1,8 @@
 # Tables that are built anew while analysts ask: the statements of doc/owner.md
-# ("Tables that are built anew") run night after night, and meanwhile nobody
-# reads a raw row, no declaration is lost, and every query is answered.  Then
-# what needs several sessions, a prepared transaction, a log or a dump.
-# Answers are exact: with epsilon 1000 a count is wrong with probability
-# 2 exp(-1000).
+# ("Tables that are built anew") run night after night, and meanwhile no analyst
+# reads a raw row, no declaration is lost, and every query is answered.  Then cases
+# that need several connections, a prepared transaction, a log or a dump.  Answers
+# are exact: with epsilon 1000 a count is wrong with probability 2 exp(-1000).
 use strict;
 use warnings;
 

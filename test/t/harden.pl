@@ -1,4 +1,4 @@
-# dp_harden and dp_unharden across sessions, dumps, copies and DROP EXTENSION,
+# dp_harden and dp_unharden across connections, dumps, copies and DROP EXTENSION,
 # and what ordinary roles and their tools can still do in between.
 use strict;
 use warnings;

@@ -1,7 +1,7 @@
-# What tools show of the catalogs: each as an analyst, before and after
-# dp_harden().  The queries have the form of those that the tools send; psql is
-# itself, and pgjdbc is in jdbc/tools.pl.  Nothing that was
-# closed may be found by any other query.
+# What tools show of the catalogs, as an analyst, before and after dp_harden().  The
+# queries have the form of those that the tools send; psql itself runs, and
+# jdbc/tools.pl tests pgjdbc.  Nothing that was closed may be found by any other
+# query.
 use strict;
 use warnings;
 

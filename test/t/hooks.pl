@@ -1,7 +1,7 @@
-# Where private rows are executed, no other library's hook runs: in readers, in
-# the parallel workers that they start, and in an owner's shielded procedure,
-# which runs in its caller's process; before and after that they run as ever.
-# spy.c is another library, preloaded before dp_pg and after it.
+# Where private rows are executed, no other library's hook runs: in readers, in the
+# parallel workers that they start, and in an owner's shielded procedure, which runs
+# in its caller's process; before and after that they run as usual.  spy.c is
+# another library, preloaded before dp_pg and after it.
 use strict;
 use warnings;
 

@@ -1,11 +1,12 @@
-# Undeclared group keys, released by threshold: each is told as often as the law says,
-# keys of single units hardly ever, and however many rows and keys one unit has;
-# what is told is what SQL computes, whatever memory holds; and neither the order
-# of the answer nor the reader's memory follows from anything else.
+# Undeclared group keys, released by threshold: each is released as often as the law
+# says, keys of single units hardly ever, however many rows and keys one unit has;
+# released values are those that SQL computes, whether or not all fits in memory;
+# and neither the order of the answer nor the reader's memory depends on anything
+# else.
 #
-# 60 numbers of keys that are told are each within 7 standard deviations of
-# their means, which normal ones miss with a probability below 2e-10 together;
-# at the huge epsilon nothing is random but with one below exp(-60).
+# 60 numbers of released keys are each within 7 standard deviations of their means,
+# which normal variables miss with a probability below 2e-10 together; at the huge
+# epsilon nothing is random except with a probability below exp(-60).
 use strict;
 use warnings;
 

@@ -1,6 +1,7 @@
-# Long ledgers.  dp_ledger_archive: lines of past periods leave the ledger, whole
-# and for once; what was spent stays, and who keeps the lines can show that none
-# is missing.  A role finds its own lines among many by an index, and no others.
+# Long ledgers.  dp_ledger_archive: lines of past periods leave the ledger, complete
+# and once; what was spent stays, and an owner who keeps the lines can show that
+# none is missing.  A role finds its own lines among many by an index, and no
+# others.
 use strict;
 use warnings;
 

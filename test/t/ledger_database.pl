@@ -1,5 +1,5 @@
-# The worker and its surroundings: slots, DDL on databases, DROP EXTENSION,
-# what somebody may put in the place of the extension's tables.
+# The worker and its surroundings: slots, DDL on databases, DROP EXTENSION, tables
+# that a role may put in the place of the extension's.
 use strict;
 use warnings;
 

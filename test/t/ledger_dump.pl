@@ -1,5 +1,5 @@
 # Budgets and charges survive dump and restore, into another cluster too, and
-# pg_upgrade; copies are told from the original.
+# pg_upgrade; copies are distinguished from the original.
 use strict;
 use warnings;
 

@@ -1,4 +1,4 @@
-# Grants, caps, revocation, renewal; who may do it, who sees it; nothing is
+# Grants, caps, revocation, renewal; which roles may do this and see it; nothing is
 # ever refunded.
 use strict;
 use warnings;

@@ -1,5 +1,5 @@
-# Parts of a partition: the largest one is charged, in the budget of whoever
-# asks and in the dataset's sums, whatever the order, concurrency or crash.
+# Parts of a partition: the largest one is charged, in the budget of the asking role
+# and in the dataset's sums, whatever the order, concurrency or crash.
 use strict;
 use warnings;
 

@@ -1,5 +1,5 @@
-# Who asks and who pays: groups, SET ROLE, SECURITY DEFINER, owners and
-# superusers, and code that runs on somebody else's behalf.
+# The asking role and the payer: groups, SET ROLE, SECURITY DEFINER, owners and
+# superusers, and code that runs on behalf of another role.
 use strict;
 use warnings;
 

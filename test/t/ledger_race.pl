@@ -1,5 +1,5 @@
-# Concurrent sessions: never one charge too many, and a lock that somebody
-# holds stalls only those who need what is locked.
+# Concurrent connections: never one charge too many, and a lock delays only
+# connections that need what is locked.
 use strict;
 use warnings;
 

@@ -1,4 +1,4 @@
-# Nothing a session does takes a charge back.
+# Nothing that a connection does undoes a charge.
 use strict;
 use warnings;
 

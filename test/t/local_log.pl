@@ -1,5 +1,5 @@
-# A value that randomized response refuses is in nobody's log: not in the
-# message, and not through the statement that the server logs with errors.
+# A value that randomized response refuses is in no log: not in the message, and not
+# through the statement that the server logs with errors.
 use strict;
 use warnings;
 

@@ -1,9 +1,8 @@
-# What a reader and its parallel workers may need for the rows of a query they
-# take before the charge (attack_memory.pl), so the most that they ever had is
-# the same whether the rows make them need that or not.  Each query is asked of
-# a reader that has done nothing else, once where few rows count and once where
-# many do, or where one long value does.  Workers tell by process_peak.c, which
-# is built here.
+# A reader and its parallel workers reserve before the charge the memory that rows
+# of a query may need (attack_memory.pl), so their peak memory is the same whether
+# or not the rows need it.  Each query runs in a reader that has done nothing else,
+# once with few rows that count and once with many, or with one long value.  Workers
+# report by process_peak.c, which is built here.
 use strict;
 use warnings;
 

@@ -1,7 +1,7 @@
-# doc/nulls.md says of every function that has a total version, when that is
-# NULL in a private query and what PostgreSQL does there: each example is tried
-# both ways, and no function of dp_pg.allowed_functions is missing.  Counts
-# have epsilon 1000: a false alarm has a probability below 1e-300.
+# doc/nulls.md says for every function that has a total version when it is NULL in a
+# private query, and what PostgreSQL does there: each example is run both ways, and
+# no function of dp_pg.allowed_functions is missing.  Counts have epsilon 1000: a
+# false alarm has a probability below 1e-300.
 use strict;
 use warnings;
 

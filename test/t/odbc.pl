@@ -1,6 +1,7 @@
-# What tools send through psqlODBC: escapes that the driver translates, and
-# texts in transparent mode, by isql; what programs do with the driver, by
-# odbc_parameters.py.  Each row is that of the plain query, which the owner asks.
+# What tools send through psqlODBC: escapes that the driver translates, and texts in
+# transparent mode, by isql; what programs do with the driver, by
+# odbc_parameters.py.  Each row is compared with that of the plain query, run by the
+# owner.
 use strict;
 use warnings;
 

@@ -1,7 +1,7 @@
-# Ordinary statements: dp_pg takes no memory for one before PostgreSQL has it,
-# and stands in no hook that planning comes to again and again.  ordinary.c,
-# which is built here, is preloaded before dp_pg and looks.  And rights, which
-# are remembered, are those of now.
+# Ordinary statements: dp_pg allocates no memory for one before PostgreSQL plans it,
+# and uses no hook that planning calls repeatedly.  ordinary.c, which is built here,
+# is preloaded before dp_pg and checks that.  And rights, which are cached, are
+# always the present ones.
 use strict;
 use warnings;
 

@@ -2,7 +2,8 @@
 # workers see, and partitions that threads choose from: the answers are those of
 # one process, and of SQL where bounds do not bind.
 #
-# At a huge epsilon noise is 0 but with probability below exp(-40) a number.
+# At a huge epsilon noise is 0 except with probability below exp(-40) for each
+# number.
 use strict;
 use warnings;
 

@@ -1,6 +1,5 @@
-# Commands for a shell that pages of doc/ print are run as they stand, to their
-# end: what is dumped is restored, and budgets, declarations and the ledger are
-# what they were, with what was spent.
+# Shell commands on pages of doc/ are run as printed: dumps are restored, and
+# budgets, declarations and the ledger are as before, including what was spent.
 use strict;
 use warnings;
 

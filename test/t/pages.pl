@@ -1,10 +1,9 @@
 # Pages of doc/ that are run from top to bottom, as they stand; see PageNode.pm.
-# What they say released numbers are within is 25 times the scale of the noise
-# at least, or 7 standard deviations of coins; of rows that are drawn at random 6
-# standard deviations more.  One of them is further off with a probability below
-# e^-24, and there are fewer than 400.  Selections that are printed as words are
-# others with a probability below e^-19 each.  A false alarm in all has one below
-# 10^-7.
+# The distances that they allow for released numbers are at least 25 times the scale
+# of the noise, or 7 standard deviations of coins, and 6 standard deviations more
+# for rows drawn at random.  Each is exceeded with a probability below e^-24, and
+# there are fewer than 400.  Selections that are printed as words differ with a
+# probability below e^-19 each.  A false alarm in all has a probability below 10^-7.
 use strict;
 use warnings;
 

@@ -1,10 +1,10 @@
-# The nodes that plans of private queries carry and readers are sent: every
-# field of them survives a copy, and writing and reading, and is compared.
-# plan_nodes.c, which is built here, tries values of each field, and finds
-# fields that the tables of src lack: the compiler tells which bytes of a
-# struct are no padding.  And the canonical text of a block: statements that
-# mean the same have one, others do not.  And how blocks join their rows: by
-# hash tables, wherever something is equal.  No false alarms.
+# The nodes that plans of private queries carry and readers are sent: every field of
+# them survives a copy, and writing and reading, and is compared.  plan_nodes.c,
+# which is built here, tries values of each field, and finds fields that the tables
+# of src lack: the compiler tells which bytes of a struct are no padding.  Also
+# tested are the canonical text of a block, which statements with the same meaning
+# share and others do not, and how blocks join their rows: by hash tables, wherever
+# there is an equality.  No false alarms.
 use strict;
 use warnings;
 

@@ -1,5 +1,5 @@
-# Pools of connections: pgbouncer gives one session to many clients, a
-# transaction at a time.  Nobody pays by another client's settings: with
+# Pools of connections: pgbouncer gives one server connection to many clients, a
+# transaction at a time.  No client pays by another client's settings: with
 # dp_pg.setting_scope, or where pgbouncer tracks parameters (since 1.20).
 use strict;
 use warnings;

@@ -1,7 +1,7 @@
-# A long list of predicates, evaluated for every row of a large table, ends
-# soon when it is cancelled or its time is over.  How long it would take, and
-# how soon is soon, are measured on the machine at hand: a share of the list is
-# counted whole, and a cancelled call may take a tenth of what the list would.
+# A long list of predicates, evaluated for every row of a large table, ends soon
+# when it is cancelled or its time is over.  How long it would take, and what "soon"
+# means, is measured on the machine: a share of the list is counted completely, and
+# a cancelled call may take a tenth of the time that the list would.
 use strict;
 use warnings;
 

@@ -1,5 +1,5 @@
-# The data owner's building blocks between sessions and servers: no
-# overspending, nothing refunded by a crash or a cancel, none on a standby.
+# The data owner's building blocks across connections and servers: no overspending,
+# nothing refunded by a crash or a cancel, none on a standby.
 use strict;
 use warnings;
 

@@ -1,6 +1,5 @@
-# psql and pg_dump as the analyst: \d and its like, what the TAB key asks, a
-# dump that ends with an error that says why, and one that leaves out what is
-# protected.
+# psql and pg_dump as the analyst: \d and the like, queries of tab completion, a
+# dump that fails with a clear error, and one that excludes protected tables.
 use strict;
 use warnings;
 

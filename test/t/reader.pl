@@ -1,5 +1,5 @@
-# Readers: the processes that read private rows for analysts' sessions.  What
-# they see of a session, how they and sessions end, and who waits for whom.
+# Readers: the processes that read private rows for analysts' connections.  What
+# they see of a connection, how both end, and which waits for which.
 use strict;
 use warnings;
 

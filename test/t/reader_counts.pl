@@ -1,8 +1,8 @@
-# Exact counts stay where rows are read.  What a session and its reader tell
-# each other lies in shared memory until the next ones do, and what a session
-# and the ledger's worker tell each other until it was used; so after every
-# mechanism that asks for counts the whole of shared memory is searched for
-# them.  The server keeps it as a System V segment, which a test can read.
+# Exact counts stay in the process that reads rows.  Messages between a connection
+# and its reader stay in shared memory until the next ones, and those between a
+# connection and the ledger's worker until they are used; so after every mechanism
+# that uses counts all of shared memory is searched for them.  The server keeps it
+# as a System V segment, which a test can read.
 use strict;
 use warnings;
 

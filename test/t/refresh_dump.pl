@@ -1,5 +1,5 @@
 # Materialized views over private queries, dumped and restored: a superuser's
-# restore cannot fill them, says so, and goes on; their owners do.
+# restore cannot fill them, says so, and continues; their owners can.
 use strict;
 use warnings;
 

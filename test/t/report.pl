@@ -1,6 +1,6 @@
-# dp_report: whose it is, what it says, that names cannot become markup, and
-# that a browser shows it with nothing from elsewhere.  DP_PG_PICTURE=file
-# keeps what the browser showed: doc/report.png was made so.
+# dp_report: who may call it, what it contains, that names cannot become markup, and
+# that a browser shows it without loading anything.  DP_PG_PICTURE=file keeps a
+# picture of it: doc/report.png was made so.
 use strict;
 use warnings;
 

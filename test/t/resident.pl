@@ -1,16 +1,15 @@
-# What a reader has in memory, by pages, threads and mappings, follows from what
-# was asked and from public facts, not from rows.  Who sees the machine's
-# processes sees it: that code ran for one person's row for the first time in a
+# What a reader has in memory, by pages, threads and mappings, follows from the
+# query and from public facts, not from rows.  Someone who sees the machine's
+# processes sees these: that code ran for one person's row for the first time in a
 # reader, that a value was longer, that a page of out-of-line values was read.
 #
-# Each question is asked of fresh readers, about somebody of whom it makes them
-# do that and about somebody else, in turn, RUNS times.  Sizes differ where all
-# of the one are above all of the other by more than SLACK; what a system does
-# by itself are a page or two, now and then.  The most that a process had is
-# known to the system by some 100 kB only, so that three of the one are above
-# three of the other once in ten times, and they are asked again: what differs
-# does so in all of MOST runs, and what does not has odds of 2 in 30 over 15,
-# or 1.3e-8, for each size.
+# Each query runs in fresh readers, about a person whose row causes this and about
+# another, in turn, RUNS times.  Sizes differ if all of the one are above all of the
+# other by more than SLACK; a system by itself changes them by a page or two at
+# times.  The most that a process had is known to the system by some 100 kB only, so
+# that three of the one are above three of the other once in ten times, and then
+# they are repeated: a real difference shows in all of MOST runs, and an accidental
+# one with probability 2/C(30, 15), or 1.3e-8, for each size.
 use strict;
 use warnings;
 

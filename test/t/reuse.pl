@@ -1,6 +1,5 @@
-# Stored answers: crashes between charge and store, identical requests at once,
-# a dashboard of a group, what ends an answer, and what others must not be
-# given for one.
+# Stored answers: crashes between charge and store, identical requests at once, a
+# dashboard of a group, what invalidates an answer, and who must not get one.
 use strict;
 use warnings;
 

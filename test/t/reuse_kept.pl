@@ -1,6 +1,6 @@
-# A prepared statement that is answered again and again from a stored answer,
-# which its process keeps: whatever changes in between, in this session or in
-# another one, counts at its next run.
+# A prepared statement that is repeatedly answered from a stored answer, which its
+# process keeps: all changes in between, of this connection or of others, count at
+# its next run.
 use strict;
 use warnings;
 

@@ -1,6 +1,6 @@
-# Sessions where something is used up, the lock table or the disk: whether a
-# question could be written tells nothing of its answer.  What stands for the
-# full disk is a limit on the size of the files that the ledger's worker writes.
+# Sessions when the lock table or the disk is full: whether a question could be
+# written reveals nothing about its answer.  The full disk is simulated by a limit
+# on the size of the files that the ledger's worker writes.
 use strict;
 use warnings;
 

@@ -1,5 +1,5 @@
-# Sessions: what nothing takes back, who may ask, how they end, and that
-# nobody reads a noisy threshold.
+# Sessions: nothing undoes an answer, who may ask, how they end, and that no role
+# reads a noisy threshold.
 use strict;
 use warnings;
 

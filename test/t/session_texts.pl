@@ -1,6 +1,6 @@
-# Questions are kept for ever, so the bytes of a session's texts are limited:
-# the count is exact whatever happens, a text that does not fit is refused
-# before rows are read, and shorter ones go on until nothing is left.
+# Questions are kept permanently, so the bytes of a session's texts are limited: the
+# count is always exact, a text that does not fit is refused before rows are read,
+# and shorter ones are accepted until nothing is left.
 use strict;
 use warnings;
 

@@ -1,9 +1,9 @@
-# dp_smalldb and dp_net while they run: who sees how far they are; cancel,
-# timeout and ends by force take effect at once, refund nothing, leave no
-# thread behind, and are recorded.
+# dp_smalldb and dp_net while they run: who sees their progress; cancel, timeout and
+# termination take effect at once, refund nothing, leave no thread behind, and are
+# recorded.
 #
-# "At once" is judged by the processor time that the session's process and its
-# reader take after it was interrupted, so that a busy machine does not matter.
+# "At once" is judged by the CPU time that the connection's process and its reader
+# take after it was interrupted, so that a busy machine does not matter.
 use strict;
 use warnings;
 

@@ -1,10 +1,10 @@
-# dp_synthesize on a real server: who sees how far it is; what a cancel, a
-# timeout and ends by force leave behind in each of its phases; what
-# dp_pg.releases says and to whom; and that 14 columns fit.
+# dp_synthesize on a real server: who sees its progress; what a cancel, a timeout
+# and termination leave behind in each of its phases; what dp_pg.releases shows to
+# whom; and that 14 columns fit.
 #
-# "At once" is judged by the processor time that the session's process and its
-# reader take after it was interrupted, so that a busy machine does not matter.
-# In each case the phase goes on for several seconds of it when nothing stops it.
+# "At once" is judged by the CPU time that the connection's process and its reader
+# take after it was interrupted, so that a busy machine does not matter.  In each
+# case the phase would take several seconds of it.
 use strict;
 use warnings;
 

@@ -1,8 +1,7 @@
-# doc/threat_model.md names everything that a role can look at: what the
-# catalogs have of relations, functions and settings that PUBLIC can read or
-# call, and what roles with pg_monitor can, is looked up there.  Names that a
-# table gives must exist, unless they are marked for other versions.  What the
-# document calls refused is refused.  No false alarms.
+# doc/threat_model.md names everything that a role can see: all relations, functions
+# and settings in the catalogs that PUBLIC, or roles with pg_monitor, can read or
+# call must be there.  Names in its tables must exist, unless they are marked for
+# other versions.  What the page calls refused must be refused.  No false alarms.
 use strict;
 use warnings;
 

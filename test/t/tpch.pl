@@ -1,9 +1,9 @@
 # TPC-H as transparent mode answers it, unmodified, the customer being the privacy
 # unit: customer, orders and lineitem are private, the other tables public.  Small
-# tables of the benchmark's form, made here; parameters are the benchmark's own
-# where these rows know them.
+# tables of the benchmark's form, made here; parameters are the benchmark's own if
+# these rows have them.
 #
-# What had to be declared: units (of a line that of its order), how many rows of a
+# Declarations needed: units (of a line that of its order), how many rows of a
 # customer count, bounds of what is summed, the keys of flags and priorities, the
 # span of dates.  Names of nations come from the public tables; codes of countries
 # and suppliers' names need none.

@@ -1,8 +1,8 @@
-# ALTER EXTENSION dp_pg UPDATE: from every release, and from a version made up
-# from the present one, to what a fresh installation has: objects, definitions,
-# privileges, comments, rows that a dump keeps, and \dx+.  Every table of
-# schema dp_pg has rows before, and the same rows afterwards; budgets hold
-# across.  The comparison is shown to see each kind of difference.
+# ALTER EXTENSION dp_pg UPDATE: from every release, and from a version derived from
+# the present one, to the state of a fresh installation: objects, definitions,
+# privileges, comments, rows that a dump keeps, and \dx+.  Every table of schema
+# dp_pg has rows before, and the same rows afterwards; budgets hold across.  The
+# comparison is shown to see each kind of difference.
 use strict;
 use warnings;
 

@@ -1,9 +1,8 @@
-# What later versions of PostgreSQL brought that could go around the lock:
-# the privilege MAINTAIN (17), virtual generated columns and NOT NULL that was
-# never checked (18).  Older versions refuse the statements that make them.
-# Also what views hold together since they left the range table (16), and who
-# may count rows with VACUUM.  Answers are exact but with probability
-# 2 exp(-1000).
+# Features of later versions of PostgreSQL that could evade protection: the
+# privilege MAINTAIN (17), virtual generated columns and NOT NULL that was never
+# checked (18).  Older versions refuse the statements that make them.  Also
+# dependencies of views, which are not in the range table since 16, and who may
+# count rows with VACUUM.  Answers are exact except with probability 2 exp(-1000).
 use strict;
 use warnings;
 

@@ -2,8 +2,8 @@
 # decided with the newest hypothesis, no limit is passed, and the hypothesis
 # is the same in every connection and after a restart.
 #
-# A session pays 1000000 for 400 updates, so its noise has scale 0.003: it is 0
-# in all draws of this test but with probability below exp(-300).
+# A session pays 1000000 for 400 updates, so its noise has scale 0.003: it is 0 in
+# all draws of this test except with probability below exp(-300).
 use strict;
 use warnings;
 

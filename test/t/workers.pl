@@ -1,6 +1,6 @@
-# The processes of dp_pg on a server of default size, where others take what is
-# left of max_worker_processes: nobody is refused while one of ours can come to
-# him, nobody holds all, and what cannot be helped is said.
+# The processes of dp_pg on a server of default size, where others use the rest of
+# max_worker_processes: no query is refused while one of our processes can come to
+# its database, no role holds all, and errors say why if none can.
 use strict;
 use warnings;
 
