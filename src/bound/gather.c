@@ -6,7 +6,7 @@
  * joins of each unit's rows.  So rows are kept in partitions by the unit's
  * key, in bounded memory and the scratch file, and are given back in parts,
  * each of which has all rows of its units: what a join then does with them in
- * memory is bounded too, and so is what it makes of them (gather.c).
+ * memory is bounded too, and so is what it makes of them.
  *
  * A partition that memory can hold is sorted by unit, and parts are made of
  * its units, and of those of the next ones.  A larger one is divided by

@@ -119,7 +119,7 @@ dp_bound_group_of(const dp_bound_layout *layout,
 
 /*
  * The word before a unit's bytes: its lowest bits are their number, the others
- * are free for other uses (gathered.h).
+ * are free for other uses.
  */
 #define DP_BOUND_LENGTH_BITS 16
 StaticAssertDecl(DP_BOUND_UNIT_BYTES < 1 << DP_BOUND_LENGTH_BITS,

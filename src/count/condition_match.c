@@ -10,10 +10,9 @@
  * (dp_count.h), within which a comparison has one value, so the whole
  * condition is known from the classes of a row.
  *
- * A condition with atoms that condition_match.c does not recognise is not
- * matched, and its caller evaluates it for every row.  Each comparison has a
- * set of classes in which it is true and one in which it is false; in the
- * others it is NULL.
+ * A condition with atoms that are not recognised is not matched, and its
+ * caller evaluates it for every row.  Each comparison has a set of classes in
+ * which it is true and one in which it is false; in the others it is NULL.
  */
 #include "postgres.h"
 

@@ -4,12 +4,12 @@
  *
  * PostgreSQL sorts the values of each group, with memory and temporary files
  * that depend on them.  Here a value becomes a 128-bit digest: hashes of its
- * bytes, which are equal exactly for equal values (places/tally.c),
- * under two secret seeds drawn for each run; for integers two bijections, so
- * that no two share a digest.  Digests are kept in bounded memory
- * (distinct_count.c).  A fixed map of values keeps every sensitivity
- * (doc/theory.md T41); two values with the same digest, which occur among 2^40
- * values with probability 2^-49, reduce the count by one.
+ * bytes, which are equal exactly for equal values (places/tally.c), under two
+ * secret seeds drawn for each run; for integers two bijections, so that no two
+ * share a digest.  Digests are kept in bounded memory.  A fixed map of values
+ * keeps every sensitivity (doc/theory.md T41); two values with the same
+ * digest, which occur among 2^40 values with probability 2^-49, reduce the
+ * count by one.
  *
  * All groups of an aggregate share one set: counts are valid when its first
  * group is finished, because no group gets rows after that; if groups arrive

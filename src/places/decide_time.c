@@ -3,9 +3,9 @@
  *	  The values of a key that is a field of a date or timestamp, that its
  *	  conditions leave.
  *
- * Key and conditions are evaluated at one time of every cell (decide_time.c).
- * A bucket stays if the conditions hold in one of its cells, even beyond the
- * declared bounds, since the first and last bucket hold rows from there.
+ * Key and conditions are evaluated at one time of every cell.  A bucket stays
+ * if the conditions hold in one of its cells, even beyond the declared bounds,
+ * since the first and last bucket hold rows from there.
  */
 #include "postgres.h"
 

@@ -228,8 +228,7 @@ dp_places_tally_spec_const(void *spec, Size size)
 /* ----------------
  *		The place of a value among n public candidates.
  *
- * A value has the place of the candidate with the same bytes (tally.c),
- * or none.
+ * A value has the place of the candidate with the same bytes, or none.
  *
  * The spec is one flat constant.  Values that are read as integers (most
  * fixed-length types, floats by their bits) are looked up in a table by

@@ -59,8 +59,7 @@ dp_session_count_text(dp_session *session, const char *predicate)
 }
 
 /* ----------------
- *		Sessions as the asking side sees them: open, find, close.  store.c
- *		asks.
+ *		Sessions as the asking side sees them: open, find, ask, close.
  *
  * Nothing here writes a row.  session.h has the protocol and
  * doc/ledger.md, "Sessions", the argument.

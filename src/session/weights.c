@@ -939,7 +939,7 @@ dp_session_sql_weights_close(PG_FUNCTION_ARGS)
  *		it (Algorithm 5), on a distribution that the caller holds.
  *
  * Everything in it is public, so floating point is harmless.  Sessions take
- * their own steps (weights.c), which may be larger.
+ * their own steps, which may be larger.
  * ----------------
  */
 

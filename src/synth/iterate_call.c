@@ -1,8 +1,8 @@
 /*
  * iterate_call.c
  *	  dp_iterate: the iterative construction (book, section 5.2), with the
- *	  update algorithm and the distinguisher of the caller's choice.  An
- *	  algorithm that the caller wrote is driven by iterate_call.c.
+ *	  update algorithm and the distinguisher of the caller's choice, or an
+ *	  algorithm that the caller wrote.
  *
  * Order: the universe and the weights of its cells by queries are found; the
  * reading is verified; all rounds are charged, as one charge; one pass over

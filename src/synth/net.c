@@ -3,11 +3,11 @@
  *	  dp_net: one of the user's own candidates, by the exponential mechanism
  *	  (book, Section 5.1, Algorithm 7).
  *
- * A candidate is a row of a public table: a synopsis of any form and size,
- * and what it answers to each query.  The queries are predicates, counted
- * over a protected relation; or the data's owner gives the values of any
- * queries, linear or not, and vouches for how far one unit can move one.  For
- * predicates the choice is made where the rows are read (net.c).
+ * A candidate is a row of a public table: a synopsis of any form and size, and
+ * what it answers to each query.  The queries are predicates, counted over a
+ * protected relation; or the data's owner gives the values of any queries,
+ * linear or not, and vouches for how far one unit can move one.  For
+ * predicates the choice is made where the rows are read.
  */
 #include "postgres.h"
 

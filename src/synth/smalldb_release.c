@@ -7,7 +7,7 @@
  * the reading is verified; charge and record are made durable; one pass over
  * the private rows counts the cells of the universe, from which every query's
  * count follows; the selection draws.  The last two happen in the process that
- * reads (smalldb_release.c).
+ * reads.
  *
  * With n NULL a twentieth of epsilon buys a noisy count of the rows that lie
  * in the universe, and the rest the selection.
