@@ -39,8 +39,8 @@
  * subqueries likewise.
  *
  * Only conjuncts of WHERE become such joins: there NULL has the effect of
- * false. exists.c turns others into outer joins.  References to the outer
- * query must be in conditions of the subquery's own WHERE or HAVING.
+ * false.  Others become outer joins.  References to the outer query must be in
+ * conditions of the subquery's own WHERE or HAVING.
  *
  * x NOT IN (SELECT y ..) is true unless for some row x = y is true or NULL.
  * If x and y name units neither is NULL, since rows without a unit do not

@@ -37,13 +37,13 @@
  *		Columns that name units, and equality of them.
  *
  * Equality of units is a built-in operator on two columns that name units, of
- * types whose bytes tell units apart (unit.c).  If the unit of a
- * relation is behind a key, equality of its column with that key of the
- * referenced relation, or of the columns of two relations that refer to one
- * key, serves as well, since the key has one unit.  A key of several columns
- * needs all of them, in conditions that hold together and for the same two
- * rows.  Another column that happens to have values of that key does not
- * serve, since its row's unit may differ.
+ * types whose bytes tell units apart.  If the unit of a relation is behind a
+ * key, equality of its column with that key of the referenced relation, or of
+ * the columns of two relations that refer to one key, serves as well, since
+ * the key has one unit.  A key of several columns needs all of them, in
+ * conditions that hold together and for the same two rows.  Another column
+ * that happens to have values of that key does not serve, since its row's unit
+ * may differ.
  * ----------------
  */
 
@@ -499,7 +499,7 @@ unit_of_entry(int varno, const Query *query, const dp_rowset *rowset)
 	return (Expr *) dp_block_above_joins(query, unit);
 }
 
-/* The common type of units of two types: see dp_block_check_units (unit.c). */
+/* The common type of units of two types: see dp_block_check_units. */
 static Oid
 common_type(Oid a, Oid b)
 {

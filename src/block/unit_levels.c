@@ -171,8 +171,8 @@ group_asked(const Node *item, Query *query, dp_rowset *rowset)
 /*
  * dp_block_group_asked
  *	  Make joined rows on the right of semijoins and antijoins distinct.
- *	  Groups have a known size (unit_levels.c), so that they may be hashed;
- *	  otherwise each row would be compared with each.
+ *	  Groups have a known size, so that they may be hashed; otherwise each row
+ *	  would be compared with each.
  */
 void
 dp_block_group_asked(Query *query, dp_rowset *rowset)

@@ -26,9 +26,9 @@ static Aggref *group_state(const dp_release_spec *spec,
  *
  * An inner query groups by one integer, the place of the row among the public
  * groups, and not by raw keys; or it keeps all groups in arrays and does not
- * group (group_place.c).  So it has at most one group more than the answer
- * has rows: the memory of grouping follows from public facts, and it never
- * spills to disk.  A row whose key is not public has the place NULL.
+ * group.  So it has at most one group more than the answer has rows: the
+ * memory of grouping follows from public facts, and it never spills to disk.
+ * A row whose key is not public has the place NULL.
  *
  * A place is computed key by key, the first key varying slowest:
  *
@@ -324,9 +324,9 @@ dp_measure_row_place(const dp_measure *measure, Expr *argument,
  *
  * If a block asks only for counts and bounded sums, its inner query need not
  * group: one aggregate without GROUP BY has an array with the numbers of every
- * public group (count/group_sums.c) and adds each row at its place
- * (group_place.c).  That is faster than a hash table of groups, and its memory
- * follows from the number of groups.
+ * public group (count/group_sums.c) and adds each row at its place.  That is
+ * faster than a hash table of groups, and its memory follows from the number
+ * of groups.
  * ----------------
  */
 

@@ -4,7 +4,7 @@
  *	  connection that its answer may depend on.
  *
  * That is its snapshot and transaction, the user whose rights count, and some
- * settings (message.c).  A reader gets nothing else from a connection.
+ * settings.  A reader gets nothing else from a connection.
  */
 #include "postgres.h"
 

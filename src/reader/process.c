@@ -331,7 +331,7 @@ state_end(const dp_message *message)
  * apart from what a message contains, nor on the rows of earlier jobs:
  * settings are overridden, and nothing of a job survives its transaction
  * except PostgreSQL's caches of catalogs and the trees of texts that are
- * repeated (process.c).
+ * repeated.
  * ----------------
  */
 

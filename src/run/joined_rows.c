@@ -420,9 +420,9 @@ dp_run_least_bytes(const dp_gather_limits *limits)
  *
  * They are read by queries of their own (block/named_rows.c), with the asking
  * role's rights and whatever these run or reveal, since no private row has
- * been read.  A reader gets them in pieces after the message (named_stores.c).
- * Their number is as public as they are, and so is the largest number that is
- * joined with one private row (joined_rows.c).
+ * been read.  A reader gets them in pieces after the message
+ * (named_stores.c).  Their number is as public as they are, and so is the
+ * largest number that is joined with one private row.
  * ----------------
  */
 

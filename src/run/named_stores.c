@@ -4,10 +4,10 @@
  *	  are read: in tuplestores.
  *
  * Public ones arrive in pieces before anything is read (joined_rows.c);
- * parallel workers get a copy of them (named_stores.c).  Private ones that are
- * gathered by unit are scanned by plans of their own (inner_plan.c); then the
- * plan of the inner query runs over the rows of some units at a time
- * (bound/gather.c), until there are no more.
+ * parallel workers get a copy of them.  Private ones that are gathered by unit
+ * are scanned by plans of their own (inner_plan.c); then the plan of the inner
+ * query runs over the rows of some units at a time (bound/gather.c), until
+ * there are no more.
  */
 #include "postgres.h"
 

@@ -125,7 +125,7 @@ detach_shared(dp_shared_store *shared)
  *
  * The node runs its release at the first fetch and then only reads its
  * tuplestore, however the plan loops, rewinds or runs backwards.  Nodes that
- * occur twice in a plan share one store (node.c).
+ * occur twice in a plan share one store.
  * ----------------
  */
 

@@ -8,10 +8,10 @@
  * turn each of its choices into a question about exact numbers.  So while an
  * inner query is planned
  *
- *	- statistics, widths and indexes of its relations do not exist, except
- *	  one index whose pages its owner declared public (public_plan.c);
+ *	- statistics, widths and indexes of its relations do not exist, except one
+ *	  index whose pages its owner declared public;
  *	- every relation has the same size, except that the number of workers
- *	  follows the size its owner declared (public_plan.c);
+ *	  follows the size its owner declared;
  *	- settings of costs, and those that enable kinds of plans, as far
  *	  as these can be part of such a plan, have constant values;
  *	- nothing is compiled by LLVM: what is inlined depends on costs, and

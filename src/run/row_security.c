@@ -54,8 +54,8 @@
  *		Reads the ledger lines of the asking role by their index.
  *
  * Indexes of tables with policies are not used, since conditions of a query
- * would choose which rows the policy sees (row_security.c).  But the ledger
- * may have millions of lines.  So it can be read in two parts:
+ * would choose which rows the policy sees.  But the ledger may have millions
+ * of lines.  So it can be read in two parts:
  *
  *	- the role's own lines, by the index ledger_asker, whose first columns are
  *		what the policy compares: cluster = this one AND role_oid = the role.
@@ -377,8 +377,7 @@ keep_order(List *conditions)
  * dp_run_hide_rows_first
  *	  Called when the paths of the relation are known and conditions not yet
  *	  ordered: none may come before those that hide rows, not even one that a
- *	  join passes to the scan, and all rows are read, except of the ledger
- *	  (row_security.c).
+ *	  join passes to the scan, and all rows are read, except of the ledger.
  */
 void
 dp_run_hide_rows_first(PlannerInfo *root, RelOptInfo *rel,
