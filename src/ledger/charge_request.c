@@ -247,7 +247,9 @@ dp_ledger_start_worker(void)
 		dp_ledger_rouse_worker(&rousing, NULL);
 }
 
-/* ledger_patience: ms to wait for a row that somebody else has locked. */
+/*
+ * ledger_patience: ms to wait for a row that another transaction has locked.
+ */
 static int
 ledger_patience(void)
 {

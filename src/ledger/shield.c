@@ -399,7 +399,7 @@ shield_make_room(void)
 	outdated = false;
 }
 
-/* shield_find: what the catalog says of a function. */
+/* shield_find: what the catalog says about a function. */
 static dp_shield_facts
 shield_find(Oid function)
 {

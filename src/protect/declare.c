@@ -441,7 +441,7 @@ value_of_text(Oid type, int32 typmod, char *text, const dp_column *column)
 	return result;
 }
 
-/* May a value written in type `from` be declared for the column? */
+/* Whether a value written in type `from` can be declared for the column. */
 static bool
 is_comparable(Oid from, Oid to)
 {
@@ -485,7 +485,7 @@ write_bounds(const dp_column *column, const char *lower, const char *upper,
 	dp_protect_comment(column->relid);
 }
 
-/* Is a date or timestamp of the given type finite? */
+/* Whether a date or timestamp of the given type is finite. */
 static bool
 is_finite_time(Oid type, Datum value)
 {

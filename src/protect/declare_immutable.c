@@ -140,7 +140,7 @@ trigger_function(void)
 	return dp_catalog_function("refuse_change", 0, NULL);
 }
 
-/* Is the node this column of OLD or NEW? */
+/* Whether the node is this column of OLD or NEW. */
 static bool
 is_value_of(Node *node, int row, AttrNumber attnum)
 {
@@ -150,7 +150,7 @@ is_value_of(Node *node, int row, AttrNumber attnum)
 		((Var *) node)->varattno == attnum;
 }
 
-/* Is the condition true whenever the column changes? */
+/* Whether the condition is true whenever the column changes. */
 static bool
 tells_change(Node *condition, AttrNumber attnum)
 {
@@ -173,7 +173,8 @@ tells_change(Node *condition, AttrNumber attnum)
 }
 
 /*
- * Does the trigger refuse every change of the column and of the unit column?
+ * Whether the trigger refuses every change of the column and of the unit
+ * column.
  */
 static bool
 is_guard(Relation triggers, HeapTuple tuple, Oid relid, AttrNumber attnum)
@@ -227,8 +228,8 @@ has_trigger(Oid relid, AttrNumber attnum, int64 guard, Snapshot snapshot)
 
 /*
  * dp_protect_declare_is_guarded
- *	  See dp_protect.h.  A snapshot older than the trigger may see rows as
- *	  they were before somebody moved them.
+ *	  See dp_protect.h.  A snapshot older than the trigger may see rows as they
+ *	  were before they were moved.
  */
 bool
 dp_protect_declare_is_guarded(Oid relid, AttrNumber attnum, Snapshot snapshot)

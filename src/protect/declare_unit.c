@@ -165,7 +165,7 @@ suggest_path(Oid relid, Oid through)
 	return NULL;
 }
 
-/* Does a foreign key map a column of the path to another column? */
+/* Whether a foreign key maps a column of the path to another column. */
 static bool
 pairs_otherwise(Oid relid, const unit_lead *lead, const List *columns)
 {
@@ -229,7 +229,7 @@ unit_find_unit(const unit_lead *lead, const char *dataset,
 		strcmp(NameStr(row->dataset), dataset) == 0;
 }
 
-/* Does the foreign key refer to the unit column itself? */
+/* Whether the foreign key refers to the unit column itself. */
 static bool
 is_unit_itself(const unit_lead *lead, const dp_relation_row *row)
 {
@@ -294,8 +294,8 @@ tell_of_lead(const dp_relation_row *unit, const char *dataset,
 }
 
 /*
- * Is this key the better one to report?  Those with a path come first, then
- * those with an earlier column.
+ * Whether this key is the better one to report: those with a path come first,
+ * then those with an earlier column.
  */
 static bool
 is_said_rather(const unit_lead *lead, const char *better,
@@ -342,7 +342,7 @@ tell_of_leads(const dp_relation_row *unit, const char *dataset)
 		tell_of_lead(unit, dataset, said, &said_row, better);
 }
 
-/* Does the path follow this foreign key? */
+/* Whether the path follows this foreign key. */
 static bool
 is_path(const dp_relation_row *unit, const unit_lead *lead)
 {
@@ -624,7 +624,7 @@ unit_read_step(char *part, const char *path, List **columns)
 	return find_relation(before, false);
 }
 
-/* Are these the columns of the row's unit? */
+/* Whether these are the columns of the row's unit. */
 static bool
 has_columns(const dp_relation_row *row, const List *names)
 {

@@ -58,8 +58,8 @@ extern dp_attribute *dp_protect_attribute(Oid relid, AttrNumber attnum);
 /* Columns declared immutable; dp_protect_attribute says more about one. */
 extern Bitmapset *dp_protect_attribute_partitions(Oid relid);
 /*
- * Does a trigger keep the column immutable, and did it when the snapshot
- * (NULL: now) was taken?
+ * Whether a trigger keeps the column immutable, and did when the snapshot
+ * (NULL: now) was taken.
  */
 extern bool dp_protect_declare_is_guarded(Oid relid, AttrNumber attnum,
 										  Snapshot snapshot);

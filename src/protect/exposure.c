@@ -58,7 +58,8 @@ static const struct
 
 /*
  * dp_protect_exposure_is_owner
- *	  Is the role the owner or a superuser, from whom nothing is hidden?
+ *	  Whether the role is the owner or a superuser, from whom nothing is
+ *	  hidden.
  */
 bool
 dp_protect_exposure_is_owner(Oid role, Oid owner)
@@ -67,7 +68,7 @@ dp_protect_exposure_is_owner(Oid role, Oid owner)
 		(role != ACL_ID_PUBLIC && superuser_arg(role));
 }
 
-/* Are the texts equal?  NULL equals only NULL. */
+/* Whether the texts are equal; NULL equals only NULL. */
 static bool
 same_text(const char *a, const char *b)
 {

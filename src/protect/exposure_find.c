@@ -96,7 +96,7 @@ typedef struct dp_reached
 
 /*
  * dp_protect_is_security_invoker
- *	  Is it a view that checks its reader's rights on what it reads?
+ *	  Whether it is a view that checks its reader's rights on what it reads.
  */
 bool
 dp_protect_is_security_invoker(Oid view)
@@ -172,7 +172,7 @@ shows_rows_walker(Node *node, void *context)
 	if (!IsA(node, Query))
 		return expression_tree_walker(node, shows_rows_walker, context);
 	query = (Query *) node;
-	/* do dp_ aggregates stand between the rows of the level and its reader? */
+	/* dp_ aggregates stand between the rows of the level and its reader */
 	released = dp_catalog_has_own_aggregate(query);
 	foreach(cell, query->rtable)
 	{
@@ -215,7 +215,7 @@ names_relation_walker(Node *node, void *context)
 	return expression_tree_walker(node, names_relation_walker, context);
 }
 
-/* Do the actions of a rule, or its condition, show rows? */
+/* Whether the actions of a rule, or its condition, show rows. */
 static bool
 rule_shows_rows(HeapTuple rule, TupleDesc desc, Oid relid)
 {
@@ -234,7 +234,7 @@ rule_shows_rows(HeapTuple rule, TupleDesc desc, Oid relid)
 
 /*
  * dp_protect_can_read
- *	  May the role read what belongs to the owner, by its own rights?
+ *	  Whether the role may read, by its own rights, what belongs to the owner.
  */
 bool
 dp_protect_can_read(Oid role, Oid owner)
@@ -750,7 +750,10 @@ add_references(dp_exposure_search *search)
 
 /* ---- the tree itself ---- */
 
-/* Does an index of the table reject rows, and so reveal which values exist? */
+/*
+ * Whether an index of the table rejects rows, and so reveals which values
+ * exist.
+ */
 static bool
 has_rejecting_index(Oid relid)
 {

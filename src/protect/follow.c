@@ -148,9 +148,9 @@ check_protected(const dp_name_row *name, const dp_relation_row *row,
 
 /*
  * may_arrive
- *	  Can the table that has the name be protected like its predecessor?
- *	  Raises an error only with raise, since a later command of the transaction
- *	  may mend it.
+ *	  Whether the table that has the name can be protected like its
+ *	  predecessor.  Raises an error only with raise, since a later command of
+ *	  the transaction may mend it.
  */
 static bool
 may_arrive(const dp_name_row *name, Oid relid, bool raise)
@@ -250,7 +250,7 @@ protect(const dp_name_row *name, Oid relid, const dp_heritage *kept)
 }
 
 /*
- * Is the view still as dp_protect made it?  Another stays with the
+ * Whether the view is still as dp_protect made it.  Another stays with the
  * predecessor.
  */
 static bool
@@ -793,7 +793,7 @@ warn_of_drop(const dp_name_row *name)
 					 quote_literal_cstr(qualified))));
 }
 
-/* Is the relation followed under any name? */
+/* Whether the relation is followed under any name. */
 static bool
 is_followed(const List *names, Oid relid)
 {

@@ -74,7 +74,7 @@ dp_protect_note_arrived(Oid relid)
 
 /* ---- what is open ---- */
 
-/* dp_protect_can_show: may a view read the relation as its owner? */
+/* dp_protect_can_show: whether a view can read the relation as its owner. */
 bool
 dp_protect_can_show(Oid view, Oid root)
 {
@@ -159,7 +159,7 @@ dp_protect_list_opened(List *exposures, Oid root)
 
 /* ---- the end of the transaction ---- */
 
-/* dp_protect_opens: has the transaction opened anything? */
+/* dp_protect_opens: whether the transaction has opened anything. */
 bool
 dp_protect_opens(void)
 {

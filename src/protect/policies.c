@@ -16,7 +16,7 @@
 
 #include "relation_internal.h"
 
-/* Which rows do private queries count that name the relation? */
+/* The rows that private queries count that name the relation. */
 typedef enum policies_give
 {
 	POLICIES_OFF,

@@ -236,7 +236,7 @@ PG_FUNCTION_INFO_V1(dp_unprotect);
  * dp_unprotect
  *	  SQL: dp_unprotect(relation regclass) returns void.  Forgets what was
  *	  declared about the relation and drops its published view and twin, unless
- *	  they belong to somebody else now; what was spent on its dataset stays
+ *	  they now belong to another role; what was spent on its dataset stays
  *	  spent.
  *
  * Errors: 42501 not the owner of table or dataset; 42704 not protected; 2BP01
@@ -286,7 +286,8 @@ PG_FUNCTION_INFO_V1(dp_harden_guard);
 
 /*
  * dp_harden_check
- *	  SQL: dp_pg.check_harden(function text): may the function run here?
+ *	  SQL: dp_pg.check_harden(function text): an error if the function may not
+ *	  run here.
  *
  * Errors: 42501 no superuser, 25006 read-only, 55000 no superuser owns the
  * extension any more, 0A000 a snapshot that does not see what others commit.

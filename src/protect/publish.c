@@ -63,7 +63,7 @@ dp_protect_view_query(Oid view)
 
 /*
  * dp_protect_is_projection
- *	  Is it a SELECT of columns FROM the relation, and nothing else?
+ *	  Whether it is a SELECT of columns FROM the relation, and nothing else.
  */
 bool
 dp_protect_is_projection(const Query *query, Oid relid)
@@ -184,7 +184,9 @@ dp_protect_view_shows(Oid view)
 	return search_through(view).read;
 }
 
-/* dp_protect_view_passes: does a view read one of some views, or is it one? */
+/*
+ * dp_protect_view_passes: whether a view is one of some views, or reads one.
+ */
 bool
 dp_protect_view_passes(Oid view, const List *views)
 {
@@ -247,9 +249,9 @@ dp_protect_run_command(const char *command)
 }
 
 /*
- * May a published view be granted?  Only while it is a security_invoker view
- * of columns of the relation, as dp_protect made it.  Otherwise it could show
- * rows: warn, and grant nothing.
+ * Whether a published view may be granted: only while it is a security_invoker
+ * view of columns of the relation, as dp_protect made it.  Otherwise it could
+ * show rows: warn, and grant nothing.
  */
 static bool
 check_view(Oid relid, Oid view)
@@ -280,9 +282,9 @@ PG_FUNCTION_INFO_V1(dp_publish_check);
 
 /*
  * dp_publish_check
- *	  SQL: dp_pg.check_published(relation oid) returns boolean: has the
- *	  relation a published view that can still be granted?  Warns when it
- *	  is not.
+ *	  SQL: dp_pg.check_published(relation oid) returns boolean: whether the
+ *	  relation has a published view that can still be granted; warns if it
+ *	  cannot.
  */
 Datum
 dp_publish_check(PG_FUNCTION_ARGS)
@@ -397,7 +399,10 @@ dp_protect_publish_name(Oid relid)
 	return quote_qualified_identifier(dp_setting_publish_schema, name);
 }
 
-/* check_free: may the relation be created there, and is the name free? */
+/*
+ * check_free: an error unless the relation may be created there and the name
+ * is free.
+ */
 static void
 check_free(const RangeVar *name, const char *what)
 {

@@ -262,8 +262,8 @@ dp_protect_key_text(Oid relid)
 
 /*
  * dp_protect_same_columns
- *	  Do two lists have the same members, in any order?  No list has
- *	  duplicates.
+ *	  Whether two lists, without duplicates, have the same members in any
+ *	  order.
  */
 bool
 dp_protect_same_columns(const List *a, const List *b)
@@ -274,7 +274,7 @@ dp_protect_same_columns(const List *a, const List *b)
 
 /*
  * dp_protect_keys_match
- *	  Do two types have the same values, and the same equality?
+ *	  Whether two types have the same values and the same equality.
  */
 bool
 dp_protect_keys_match(Oid a, Oid b)
@@ -534,7 +534,7 @@ dp_protect_list_parents(Oid relid)
 
 /*
  * dp_protect_is_distributed
- *	  Does Citus keep rows of the table on other servers?  Its catalog says so.
+ *	  Whether Citus keeps rows of the table on other servers, by its catalog.
  */
 bool
 dp_protect_is_distributed(Oid relid)
@@ -657,8 +657,8 @@ dp_protect_declared_unit(Oid relid)
 
 /*
  * dp_protect_left_dataset
- *	  Does a protected relation belong to a role whose rights the owner of its
- *	  dataset does not have?  (After ALTER TABLE ... OWNER TO.)  Then private
+ *	  Whether a protected relation belongs to a role whose rights the owner of
+ *	  its dataset does not have, after ALTER TABLE ... OWNER TO.  Then private
  *	  queries are refused.  False when relid itself is not protected.
  */
 bool

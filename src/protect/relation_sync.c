@@ -33,7 +33,7 @@ typedef enum dp_disagreement
 	DP_OBJECTS_GONE
 } dp_disagreement;
 
-/* Does column attnum of relid exist, and under which name? */
+/* Whether column attnum of relid exists, and its name. */
 static bool
 live_column(Oid relid, AttrNumber attnum, NameData *name)
 {
@@ -58,7 +58,7 @@ relation_exists(Oid relid)
 	return SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid));
 }
 
-/* Was the column renamed? */
+/* Whether the column was renamed. */
 static bool
 was_renamed(Oid relid, AttrNumber attnum, const NameData *name)
 {
@@ -69,8 +69,8 @@ was_renamed(Oid relid, AttrNumber attnum, const NameData *name)
 }
 
 /*
- * Does a row disagree with the system catalogs?  A row without a column name
- * is about a relation whose rows are units, or about the whole relation.
+ * Whether a row disagrees with the system catalogs.  A row without a column
+ * name is about a relation whose rows are units, or about the whole relation.
  */
 static bool
 column_disagrees(const dp_declared_row *row, dp_disagreement what)

@@ -175,7 +175,9 @@ is_of_row_security(AlterTableType subtype)
 		subtype == AT_ForceRowSecurity || subtype == AT_NoForceRowSecurity;
 }
 
-/* Is it the trigger of an immutable column, as a restore creates it? */
+/*
+ * Whether it is the trigger of an immutable column, as a restore creates it.
+ */
 static bool
 is_own_trigger(const CreateTrigStmt *stmt)
 {
@@ -207,7 +209,7 @@ warn_of_parent(const RangeVar *table)
 		warn_of_exposure(relid);
 }
 
-/* Is the relation in one of the schemas (of String nodes)? */
+/* Whether the relation is in one of the schemas (String nodes). */
 static bool
 is_in_schemas(Oid relid, const List *schemas)
 {
@@ -431,7 +433,7 @@ warn_after(Node *parsetree, const dp_owners *before)
 }
 
 /*
- * Is it a command of warn_after?  CreateForeignTableStmt begins with a
+ * Whether it is a command of warn_after.  CreateForeignTableStmt begins with a
  * CreateStmt.
  */
 static bool

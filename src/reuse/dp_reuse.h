@@ -1,6 +1,6 @@
 /*
  * dp_reuse.h
- *	  Public interface of the reuse room: answers that are given again.
+ *	  Public interface of the reuse room: stored answers.
  *
  * A release that is identical to an earlier one is answered with the values
  * released then, and nothing is charged, since the asker's budget has already

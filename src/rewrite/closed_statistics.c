@@ -1,17 +1,17 @@
 /*
  * closed_statistics.c
- *	  What tools are shown of statistics that dp_harden() has closed.
+ *	  Show tools unknown values for statistics that dp_harden() has closed.
  *
- * Tools list tables by c.* of pg_class, beside sizes and counters, and would
- * show nothing at all where these are refused.  For a role that lacks the
- * right, planning puts in their place what PostgreSQL itself gives for what is
- * not known: the columns of pg_class are -1 and 0, of a table that was never
- * analyzed, and sizes and counters are NULL.
+ * Tools list tables by c.* of pg_class, with sizes and counters, and would
+ * show nothing at all if these were refused.  For a role that lacks the right,
+ * planning replaces them by PostgreSQL's own values for unknown: the columns
+ * of pg_class are -1 and 0, as for a table that was never analyzed, and sizes
+ * and counters are NULL.
  *
  * pg_class as a whole becomes a subquery that has these constants in place of
  * the columns, so that nothing in the statement can refer to the columns
- * themselves.  Rights on all that it reads are checked when it runs, as ever:
- * what is not replaced here is refused then.
+ * themselves.  Rights on everything that it reads are checked when it runs, as
+ * usual: what is not replaced here is refused then.
  */
 #include "postgres.h"
 
@@ -39,7 +39,7 @@ may_call(Oid function)
 						   ACL_EXECUTE) == ACLCHECK_OK;
 }
 
-/* The user of whom it was looked up last, and what was found. */
+/* The user whose rights were looked up last, and the result. */
 static Oid	known_user = InvalidOid;
 static bool known_lack;
 static uint32 class_hash;		/* of pg_class among relations */
@@ -71,9 +71,9 @@ watch_rights(void)
 
 /*
  * dp_rewrite_may_lack_statistics
- *	  Could statistics be closed for the user?  One of each kind that
- *	  dp_harden() closes tells, and is remembered until rights change.  False
- *	  for everybody where nobody has hardened.
+ *	  Whether statistics could be closed for the user, by the rights on one of
+ *	  each kind that dp_harden() closes; cached until rights change.  False for
+ *	  every role unless dp_harden() has run.
  */
 bool
 dp_rewrite_may_lack_statistics(void)
@@ -84,7 +84,7 @@ dp_rewrite_may_lack_statistics(void)
 	if (known_user == user)
 		return known_lack;
 	watch_rights();
-	known_user = user;			/* looking may tell of a change */
+	known_user = user;			/* the lookup may report a change of rights */
 	lack = pg_class_aclcheck(RelationRelationId, user,
 								   ACL_SELECT) != ACLCHECK_OK ||
 		!may_call(F_PG_RELATION_SIZE_REGCLASS) ||
@@ -96,7 +96,7 @@ dp_rewrite_may_lack_statistics(void)
 
 /* ---- pg_class ---- */
 
-/* The columns that dp_audit() (sql/31_audit.sql) calls telling. */
+/* The columns that dp_audit() (sql/31_audit.sql) reports. */
 static bool
 is_telling(const char *column)
 {
@@ -106,7 +106,7 @@ is_telling(const char *column)
 		strcmp(column, "relallfrozen") == 0;
 }
 
-/* A column of pg_class, or what an unknown one is. */
+/* A column of pg_class, or its unknown value. */
 static Expr *
 closed_statistics_find_value(ParseState *state, TupleDesc table,
 							 Form_pg_attribute wanted)
@@ -163,9 +163,9 @@ replace_entries(Query *level)
 /* ---- sizes and counters ---- */
 
 /*
- * Does it give one size or counter, and may the user not call it?  Without a
- * set among its arguments there would be other rows.  PostgreSQL itself closes
- * none of these names.
+ * Whether the call returns one size or counter, and the user may not execute
+ * it.  With a set among its arguments a constant would change the number of
+ * rows.  PostgreSQL itself closes no function of these names.
  */
 static bool
 is_closed(FuncExpr *call)
@@ -221,9 +221,9 @@ replace(Node *node, void *context)
 
 /*
  * dp_rewrite_close_statistics
- *	  Put what is not known in the place of statistics that are closed for the
- *	  user, in a query that reads system catalogs; true if there were any, so
- *	  that the plan depends on the role.
+ *	  Replace statistics that are closed for the user by unknown values, in a
+ *	  query that reads system catalogs; true if there were any, so that the
+ *	  plan depends on the role.
  */
 bool
 dp_rewrite_close_statistics(Query *query)

@@ -69,7 +69,7 @@ tells_session(Oid function, void *context)
 	return is_of_session(function);
 }
 
-/* Does the expression depend on the connection? */
+/* Whether the expression depends on the connection. */
 static bool
 session_walker(Node *node, void *context)
 {
@@ -94,8 +94,8 @@ is_unknown(Oid function, void *context)
 }
 
 /*
- * Is text cast to the type by the server's code only, unlike a domain's
- * checks?
+ * Whether text is cast to the type by the server's code only, unlike to a
+ * domain.
  */
 static bool
 is_own_type(Oid type)
@@ -302,7 +302,7 @@ dp_rules_settle_policies(Query *query)
 
 /* ---- refusals ---- */
 
-/* Does the policy apply to SELECT by the role? */
+/* Whether the policy applies to SELECT by the role. */
 static bool
 is_for(const RowSecurityPolicy *policy, Oid role)
 {
@@ -346,7 +346,7 @@ settle_alone(const RowSecurityPolicy *policy, RangeTblEntry *entry)
 	return condition;
 }
 
-/* Does `check` refuse the policy alone with the same message? */
+/* Whether `check` refuses the policy alone with the same message. */
 static bool
 is_cause(const RowSecurityPolicy *policy, RangeTblEntry *entry,
 		 const dp_refusal *refusal, dp_rules_checker check)
