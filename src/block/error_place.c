@@ -531,18 +531,13 @@ place_own(error_placing *p, Query *query)
 }
 
 static bool
-below_walker(Node *node, void *context)
+place_below(Node *node, const dp_walk *walk)
 {
-	error_placing *p = context;
+	error_placing *p = walk->context;
 
-	if (node == NULL)
-		return false;
 	if (IsA(node, Query))
-	{
 		place_level(p, (Query *) node);
-		return p->refusal != NULL;
-	}
-	return expression_tree_walker(node, below_walker, context);
+	return p->refusal != NULL;
 }
 
 /*
@@ -566,9 +561,9 @@ place_level(error_placing *p, Query *query)
 	foreach(lc, query->rtable)
 		if (lfirst_node(RangeTblEntry, lc)->rtekind == RTE_SUBQUERY)
 			place_level(p, lfirst_node(RangeTblEntry, lc)->subquery);
-	(void) query_tree_walker(query, below_walker, p,
-							 QTW_IGNORE_RT_SUBQUERIES |
-							 QTW_IGNORE_CTE_SUBQUERIES);
+	(void) dp_bridge_contains((Node *) query, place_below, p,
+							  DP_WALK_INSIDE | DP_WALK_ONE_LEVEL |
+							  QTW_IGNORE_RC_SUBQUERIES);
 	for (i = list_length(query->cteList) - 1; i >= 0; i--)
 		place_level(p, (Query *)
 					list_nth_node(CommonTableExpr, query->cteList,
@@ -579,15 +574,9 @@ place_level(error_placing *p, Query *query)
 /* ---- all of them ---- */
 
 static bool
-call_walker(Node *node, void *context)
+is_error_call(Node *node, const dp_walk *walk)
 {
-	if (node == NULL)
-		return false;
-	if (is_call(node, *(Oid *) context))
-		return true;
-	if (IsA(node, Query))
-		return query_tree_walker((Query *) node, call_walker, context, 0);
-	return expression_tree_walker(node, call_walker, context);
+	return is_call(node, *(Oid *) walk->context);
 }
 
 /* Refuses a call that does not ask for the error of an aggregate. */
@@ -625,7 +614,7 @@ dp_block_place_errors(Query *query, List **inval_items)
 	error_placing p = {dp_catalog_error_function(), inval_items};
 
 	if (!OidIsValid(p.function) ||
-		!query_tree_walker(query, call_walker, &p.function, 0))
+		!dp_bridge_contains((Node *) query, is_error_call, &p.function, 0))
 		return NULL;
 	place_level(&p, query);
 	if (p.refusal == NULL && p.widened)

@@ -15,45 +15,38 @@
 
 #include "read_rows.h"
 
+/* *context: levels around the tree up to the one of interest. */
 static bool
-refers_outside_walker(Node *node, void *context)
+refers_outside(Node *node, const dp_walk *walk)
 {
-	int		   *level = context;
+	int			depth = walk->depth + *(int *) walk->context;
 
-	if (node == NULL)
-		return false;
-	if (IsA(node, Var))
-		return (int) ((Var *) node)->varlevelsup > *level;
-	if (IsA(node, Aggref) && (int) ((Aggref *) node)->agglevelsup > *level)
-		return true;
-	if (IsA(node, GroupingFunc) &&
-		(int) ((GroupingFunc *) node)->agglevelsup > *level)
-		return true;
-	if (IsA(node, RangeTblEntry))
-		return ((RangeTblEntry *) node)->rtekind == RTE_CTE &&
-			(int) ((RangeTblEntry *) node)->ctelevelsup > *level;
-	if (IsA(node, Query))
+	switch (nodeTag(node))
 	{
-		bool		found;
-
-		(*level)++;
-		found = query_tree_walker((Query *) node, refers_outside_walker,
-								  context, QTW_EXAMINE_RTES_BEFORE);
-		(*level)--;
-		return found;
+		case T_Var:
+			return (int) ((Var *) node)->varlevelsup > depth;
+		case T_Aggref:
+			return (int) ((Aggref *) node)->agglevelsup > depth;
+		case T_GroupingFunc:
+			return (int) ((GroupingFunc *) node)->agglevelsup > depth;
+		case T_RangeTblEntry:
+			return ((RangeTblEntry *) node)->rtekind == RTE_CTE &&
+				(int) ((RangeTblEntry *) node)->ctelevelsup > depth;
+		default:
+			return false;
 	}
-	return expression_tree_walker(node, refers_outside_walker, context);
 }
 
 /*
  * dp_block_refers_outside
- *	  Does the tree, which is `level` levels below the level of interest, refer
- *	  to a query level above that?
+ *	  Does a query, or an expression, refer to a query level above its own, or
+ *	  above the one `level` levels further out?
  */
 bool
 dp_block_refers_outside(Node *node, int level)
 {
-	return refers_outside_walker(node, &level);
+	return dp_bridge_contains(node, refers_outside, &level,
+							  QTW_EXAMINE_RTES_BEFORE);
 }
 
 /* ---- what becomes a parameter ---- */
@@ -150,7 +143,7 @@ hoist_link(SubLink *link, dp_rowset *rowset)
 	Query	   *query = (Query *) link->subselect;
 	Node	   *search;
 
-	if (!IsA(query, Query) || dp_block_refers_outside((Node *) query, -1))
+	if (!IsA(query, Query) || dp_block_refers_outside((Node *) query, 0))
 		return (Node *) link;
 	switch (link->subLinkType)
 	{

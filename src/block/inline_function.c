@@ -18,21 +18,12 @@
 #define INLINE_DEPTH 100
 
 static bool
-reads_protected_walker(Node *node, void *context)
+is_protected(Node *node, const dp_walk *walk)
 {
-	if (node == NULL)
-		return false;
-	if (IsA(node, RangeTblEntry))
-	{
-		RangeTblEntry *entry = (RangeTblEntry *) node;
+	const RangeTblEntry *entry = (const RangeTblEntry *) node;
 
-		return entry->rtekind == RTE_RELATION &&
-			dp_protect_lookup(entry->relid) != NULL;
-	}
-	if (IsA(node, Query))
-		return query_tree_walker((Query *) node, reads_protected_walker,
-								 context, QTW_EXAMINE_RTES_BEFORE);
-	return expression_tree_walker(node, reads_protected_walker, context);
+	return IsA(node, RangeTblEntry) && entry->rtekind == RTE_RELATION &&
+		dp_protect_lookup(entry->relid) != NULL;
 }
 
 static Query *
@@ -98,7 +89,8 @@ inline_functions(Query *query, List **inval_items, int depth)
 							 "PL/pgSQL.")));
 		(void) inline_functions(body, inval_items, depth + 1);
 		if (!dp_catalog_has_aggregate((Node *) body) &&
-			!reads_protected_walker((Node *) body, NULL))
+			!dp_bridge_contains((Node *) body, is_protected, NULL,
+								QTW_EXAMINE_RTES_BEFORE))
 			continue;
 		entry->rtekind = RTE_SUBQUERY;
 		entry->subquery = body;

@@ -180,16 +180,11 @@ dp_block_tell_keys(dp_block *block)
 /* ---- constants ---- */
 
 static bool
-has_unknown_walker(Node *node, void *context)
+key_is_unknown(Node *node, const dp_walk *walk)
 {
-	if (node == NULL)
-		return false;
-	if (IsA(node, Var) || IsA(node, Aggref) || IsA(node, SubLink))
-		return true;
-	if (IsA(node, Param))
-		return ((Param *) node)->paramkind != PARAM_EXTERN ||
-			((Param *) node)->paramid <= 0;
-	return expression_tree_walker(node, has_unknown_walker, context);
+	return IsA(node, Var) || IsA(node, Aggref) || IsA(node, SubLink) ||
+		(IsA(node, Param) && (((Param *) node)->paramkind != PARAM_EXTERN ||
+							  ((Param *) node)->paramid <= 0));
 }
 
 /* Add the values that an expression can have; false when not all are known. */
@@ -198,7 +193,7 @@ add_cases(Node *node, List **cases)
 {
 	ListCell   *lc;
 
-	if (!has_unknown_walker(node, NULL))
+	if (!dp_bridge_contains(node, key_is_unknown, NULL, DP_WALK_ONE_LEVEL))
 	{
 		*cases = lappend(*cases, node);
 		return true;
@@ -224,16 +219,24 @@ add_cases(Node *node, List **cases)
 /* ---- the column ---- */
 
 static bool
-find_column_walker(Node *node, void *context)
+key_is_column(Node *node, const dp_walk *walk)
 {
-	if (node == NULL)
+	if (!IsA(node, Var))
 		return false;
-	if (IsA(node, Var))
-	{
-		*(Var **) context = (Var *) node;
-		return true;
-	}
-	return expression_tree_walker(node, find_column_walker, context);
+	*(Var **) walk->context = (Var *) node;
+	return true;
+}
+
+/* The first column of the expression that a key is an image of, or NULL. */
+static Var *
+image_column(Node *base, const dp_key *key)
+{
+	Var		   *found = NULL;
+
+	if (key->image != NULL)
+		(void) dp_bridge_contains(base, key_is_column, &found,
+								  DP_WALK_ONE_LEVEL);
+	return found;
 }
 
 /*
@@ -324,9 +327,9 @@ classify_time(const Var *column, Oid relid, dp_key *key)
 static void
 note_column(Node *base, dp_key *key)
 {
-	Var		   *found = NULL;
+	Var		   *found = image_column(base, key);
 
-	if (key->image == NULL || !find_column_walker(base, &found))
+	if (found == NULL)
 		return;
 	key->base = dp_make_node(dp_key);
 	/* finds out whether it can be NULL, even if it is no key */
@@ -348,7 +351,7 @@ dp_block_classify_image(Query *query, Node *base, dp_key *key,
 						dp_refusal *refusal, Expr **column)
 {
 	List	   *cases = NIL;
-	Var		   *found = NULL;
+	Var		   *found;
 
 	if (refusal == NULL && (key->kind == DP_KEY_BOOLEAN ||
 							key->kind == DP_KEY_ENUM))
@@ -366,7 +369,8 @@ dp_block_classify_image(Query *query, Node *base, dp_key *key,
 	if (IsA(base, Var) && OidIsValid(key->relid))
 		refusal->hint = psprintf("Name its values in WHERE, with IN or =.  %s",
 								 refusal->hint);
-	if (key->image == NULL || !find_column_walker(base, &found))
+	found = image_column(base, key);
+	if (found == NULL)
 		return refusal;
 	key->base = dp_make_node(dp_key);
 	if (dp_block_classify_key((Node *) found, (Node *) found, key->relid,

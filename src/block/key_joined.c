@@ -340,25 +340,21 @@ only_source(const dp_block *block, Node *base)
  * row, and what is computed from groups.
  */
 static bool
-is_unknown_walker(Node *node, void *context)
+block_is_unknown(Node *node, const dp_walk *walk)
 {
-	if (node == NULL)
-		return false;
 	if (IsA(node, Param))
 		return ((Param *) node)->paramkind != PARAM_EXTERN ||
 			((Param *) node)->paramid <= 0;
-	if (IsA(node, Var))
-		return ((Var *) node)->varattno <= 0;
-	if (IsA(node, Aggref))
-		return true;
-	return expression_tree_walker(node, is_unknown_walker, context);
+	return IsA(node, Aggref) ||
+		(IsA(node, Var) && ((Var *) node)->varattno <= 0);
 }
 
 /* block_is_known: does an expression depend only on values of rows? */
 static bool
 block_is_known(Node *expression)
 {
-	return !is_unknown_walker(expression, NULL) &&
+	return !dp_bridge_contains(expression, block_is_unknown, NULL,
+							   DP_WALK_ONE_LEVEL) &&
 		!contain_volatile_functions(expression);
 }
 
@@ -371,12 +367,10 @@ is_users(Oid function, void *context)
 
 /* Could the query return other rows when it is run again? */
 static bool
-may_vary_walker(Node *node, void *context)
+may_vary(Node *node, const dp_walk *walk)
 {
 	const Query *query = (const Query *) node;
 
-	if (node == NULL)
-		return false;
 	if (IsA(node, RangeTblEntry))
 		return ((RangeTblEntry *) node)->tablesample != NULL;
 	/* its CHECK may call anything */
@@ -386,12 +380,8 @@ may_vary_walker(Node *node, void *context)
 	if (IsA(node, Query))
 		return query->limitCount != NULL || query->limitOffset != NULL ||
 			query->rowMarks != NIL || query->hasWindowFuncs ||
-			query->hasDistinctOn || query->hasModifyingCTE ||
-			query_tree_walker((Query *) node, may_vary_walker, context,
-							  QTW_EXAMINE_RTES_BEFORE);
-	if (check_functions_in_node(node, is_users, context))
-		return true;
-	return expression_tree_walker(node, may_vary_walker, context);
+			query->hasDistinctOn || query->hasModifyingCTE;
+	return check_functions_in_node(node, is_users, NULL);
 }
 
 /*
@@ -406,7 +396,8 @@ is_repeatable(const dp_joined *source)
 {
 	return !dp_catalog_has_aggregate((Node *) source->query) &&
 		!contain_volatile_functions((Node *) source->query) &&
-		!may_vary_walker((Node *) source->query, NULL);
+		!dp_bridge_contains((Node *) source->query, may_vary, NULL,
+							QTW_EXAMINE_RTES_BEFORE);
 }
 
 static Node *

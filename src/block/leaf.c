@@ -331,16 +331,9 @@ keep_walker(Node *node, void *context)
 /* ---- all full joins ---- */
 
 static bool
-find_full_walker(Node *node, void *context)
+is_full_join(Node *node, const dp_walk *walk)
 {
-	if (node == NULL)
-		return false;
-	if (IsA(node, JoinExpr) && ((JoinExpr *) node)->jointype == JOIN_FULL)
-		return true;
-	if (IsA(node, Query))
-		return query_tree_walker((Query *) node, find_full_walker, context,
-								 QTW_IGNORE_JOINALIASES);
-	return expression_tree_walker(node, find_full_walker, context);
+	return IsA(node, JoinExpr) && ((JoinExpr *) node)->jointype == JOIN_FULL;
 }
 
 /*
@@ -351,7 +344,8 @@ find_full_walker(Node *node, void *context)
 void
 dp_block_keep_full(Query *inner)
 {
-	if (find_full_walker((Node *) inner, NULL))
+	if (dp_bridge_contains((Node *) inner, is_full_join, NULL,
+						   QTW_IGNORE_JOINALIASES))
 		(void) keep_walker((Node *) inner, NULL);
 }
 

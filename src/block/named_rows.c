@@ -367,45 +367,29 @@ dp_block_name_rows(dp_rowset *rowset, dp_block *block)
 
 typedef struct columns_walk
 {
-	const Query *level;
 	Bitmapset **columns;		/* by number of a leaf */
 	bool		whole;			/* a whole row, or a system column */
 } columns_walk;
 
 static bool
-columns_walker(Node *node, void *context)
+add_used_column(Node *node, const dp_walk *walk)
 {
-	columns_walk *walk = context;
+	columns_walk *used = walk->context;
+	const Var  *var = (Var *) node;
+	const RangeTblEntry *entry;
+	Bitmapset **columns;
 
-	if (node == NULL)
+	if (!IsA(node, Var))
 		return false;
-	if (IsA(node, Query))
-	{
-		const Query *outer = walk->level;
-
-		walk->level = (Query *) node;
-		(void) query_tree_walker((Query *) node, columns_walker, context,
-								 QTW_IGNORE_JOINALIASES);
-		walk->level = outer;
+	entry = rt_fetch(var->varno, walk->level->rtable);
+	if (entry->rtekind != RTE_NAMEDTUPLESTORE)
 		return false;
-	}
-	if (IsA(node, Var))
-	{
-		const Var  *var = (Var *) node;
-		const RangeTblEntry *entry = rt_fetch(var->varno,
-											  walk->level->rtable);
-		Bitmapset **columns;
-
-		if (entry->rtekind != RTE_NAMEDTUPLESTORE)
-			return false;
-		columns = &walk->columns[dp_block_leaf_number(entry)];
-		if (var->varattno <= 0)
-			walk->whole = true;
-		else
-			*columns = bms_add_member(*columns, var->varattno);
-		return false;
-	}
-	return expression_tree_walker(node, columns_walker, context);
+	columns = &used->columns[dp_block_leaf_number(entry)];
+	if (var->varattno <= 0)
+		used->whole = true;
+	else
+		*columns = bms_add_member(*columns, var->varattno);
+	return false;
 }
 
 /* The columns of all leaves that a query uses. */
@@ -416,7 +400,8 @@ find_columns(Query *inner, const dp_block *block)
 
 	walk.columns = palloc0(sizeof(Bitmapset *) *
 						   (list_length(block->relids) + 1));
-	(void) columns_walker((Node *) inner, &walk);
+	(void) dp_bridge_contains((Node *) inner, add_used_column, &walk,
+							  QTW_IGNORE_JOINALIASES);
 	return walk;
 }
 

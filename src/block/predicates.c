@@ -249,18 +249,14 @@ foreign_name_walker(Node *node, void *context)
  * here, and others could be used in their place.
  */
 static bool
-foreign_column_walker(Node *node, void *context)
+is_foreign_column(Node *node, const dp_walk *walk)
 {
 	Oid			type;
 
-	if (node == NULL)
+	if (!IsA(node, Var))
 		return false;
-	if (IsA(node, Var))
-	{
-		type = getBaseType(((Var *) node)->vartype);
-		return type >= FirstNormalObjectId && !type_is_enum(type);
-	}
-	return expression_tree_walker(node, foreign_column_walker, context);
+	type = getBaseType(((Var *) node)->vartype);
+	return type >= FirstNormalObjectId && !type_is_enum(type);
 }
 
 static dp_refusal *
@@ -337,7 +333,8 @@ transform(ParseState *pstate, const char *text, bool key, Node **out)
 		return refuse_foreign(key);
 	expression = transformExpr(pstate, expression,
 							   key ? EXPR_KIND_GROUP_BY : EXPR_KIND_WHERE);
-	if (foreign_column_walker(expression, NULL))
+	if (dp_bridge_contains(expression, is_foreign_column, NULL,
+						   DP_WALK_ONE_LEVEL))
 		return refuse_foreign(key);
 	if (!key && !dp_block_is_weight(expression))
 		expression = coerce_to_boolean(pstate, expression, "a predicate");

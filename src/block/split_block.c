@@ -52,24 +52,13 @@ current_type(const RangeTblEntry *entry, AttrNumber column)
 }
 
 static bool
-has_changed_walker(Node *node, void *context)
+has_changed(Node *node, const dp_walk *walk)
 {
-	const Query *level = context;
+	const Var  *var = (const Var *) node;
 
-	if (node == NULL)
-		return false;
-	if (IsA(node, Query))
-		return query_tree_walker((Query *) node, has_changed_walker, node,
-								 QTW_IGNORE_JOINALIASES);
-	if (IsA(node, Var))
-	{
-		const Var  *var = (const Var *) node;
-
-		return var->varlevelsup == 0 && var->varattno > 0 &&
-			current_type(rt_fetch(var->varno, level->rtable),
-						 var->varattno) != var->vartype;
-	}
-	return expression_tree_walker(node, has_changed_walker, context);
+	return IsA(node, Var) && var->varlevelsup == 0 && var->varattno > 0 &&
+		current_type(rt_fetch(var->varno, walk->level->rtable),
+					 var->varattno) != var->vartype;
 }
 
 /*
@@ -79,7 +68,8 @@ has_changed_walker(Node *node, void *context)
 static dp_refusal *
 check_column_types(Query *inner)
 {
-	if (!has_changed_walker((Node *) inner, NULL))
+	if (!dp_bridge_contains((Node *) inner, has_changed, NULL,
+							QTW_IGNORE_JOINALIASES))
 		return NULL;
 	return dp_bridge_refuse(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, -1,
 							"A relation or function changed since.  Nothing "
@@ -256,15 +246,11 @@ partition_column(dp_splitter *s, const Bitmapset *columns, Node *expression)
 }
 
 static bool
-has_hoisted_walker(Node *node, void *context)
+is_hoisted(Node *node, const dp_walk *walk)
 {
-	if (node == NULL)
-		return false;
-	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXTERN)
-		return ((Param *) node)->paramid < 0;
-	if (IsA(node, SubLink))
-		return true;
-	return expression_tree_walker(node, has_hoisted_walker, context);
+	return IsA(node, SubLink) ||
+		(IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXTERN &&
+		 ((Param *) node)->paramid < 0);
 }
 
 /* Is it known before the query runs, and the same at each evaluation? */
@@ -272,7 +258,8 @@ static bool
 is_plain_value(Node *node)
 {
 	return dp_rules_is_public_scalar(node) &&
-		!contain_mutable_functions(node) && !has_hoisted_walker(node, NULL);
+		!contain_mutable_functions(node) &&
+		!dp_bridge_contains(node, is_hoisted, NULL, DP_WALK_ONE_LEVEL);
 }
 
 static bool
@@ -792,9 +779,9 @@ set_relations(dp_splitter *s, dp_block *block)
 }
 
 static dp_refusal *
-refuse_correlated(Node *node, int level)
+refuse_correlated(Node *node)
 {
-	if (!dp_block_refers_outside(node, level))
+	if (!dp_block_refers_outside(node, 0))
 		return NULL;
 	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
 							"It would be released again for every outer row.",
@@ -826,7 +813,7 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 
 	dp_bridge_ungroup(query);
 	if (refusal == NULL)
-		refusal = refuse_correlated(query->jointree->quals, 0);
+		refusal = refuse_correlated(query->jointree->quals);
 	if (refusal != NULL)
 		return refusal;
 	memset(&s, 0, sizeof(s));
@@ -872,11 +859,11 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	refusal = dp_block_make_outer(&s, entry);
 	b->error_alone = bms_nonempty_difference(s.asked, s.shown);
 	if (refusal == NULL)
-		refusal = refuse_correlated((Node *) b->inner, -1);
+		refusal = refuse_correlated((Node *) b->inner);
 	foreach(lc, b->sources)
 		if (refusal == NULL)
 			refusal = refuse_correlated((Node *)
-										((dp_joined *) lfirst(lc))->query, -1);
+										((dp_joined *) lfirst(lc))->query);
 	if (refusal == NULL)
 		refusal = check_column_types(b->inner);
 	if (refusal == NULL)

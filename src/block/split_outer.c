@@ -33,34 +33,27 @@
 
 /* ---- the aggregates of a level ---- */
 
-typedef struct aggregate_search
-{
-	int			level;
-	List	   *found;			/* of Aggref *: distinct, level 0 */
-} aggregate_search;
-
 static bool
-split_outer_aggregate_walker(Node *node, void *context)
+add_own_aggregate(Node *node, const dp_walk *walk)
 {
-	aggregate_search *search = context;
+	List	  **found = walk->context;
 
-	if (node == NULL)
-		return false;
-	if (IsA(node, Aggref) &&
-		(int) ((Aggref *) node)->agglevelsup == search->level)
-		search->found =
-			list_append_unique(search->found,
-							   dp_block_lift_aggregate((Aggref *) node,
-													   search->level));
-	if (IsA(node, Query))
-	{
-		search->level++;
-		(void) query_tree_walker((Query *) node, split_outer_aggregate_walker,
-								 context, 0);
-		search->level--;
-		return false;
-	}
-	return expression_tree_walker(node, split_outer_aggregate_walker, context);
+	if (IsA(node, Aggref) && (int) ((Aggref *) node)->agglevelsup ==
+		walk->depth)
+		*found = list_append_unique(*found,
+									dp_block_lift_aggregate((Aggref *) node,
+															walk->depth));
+	return false;
+}
+
+/* Aggregates of the level of an expression: of Aggref *, distinct, level 0. */
+static List *
+aggregates_in(Node *expression)
+{
+	List	   *found = NIL;
+
+	(void) dp_bridge_contains(expression, add_own_aggregate, &found, 0);
+	return found;
 }
 
 /* ---- numbers of rows ---- */
@@ -184,11 +177,9 @@ add_sizes(List **aggregates, bool grouped, int *group)
 bool
 dp_block_holds_size(Node *expression)
 {
-	aggregate_search search = {0, NIL};
 	ListCell   *lc;
 
-	(void) split_outer_aggregate_walker(expression, &search);
-	foreach(lc, search.found)
+	foreach(lc, aggregates_in(expression))
 		if (is_size(lfirst(lc)))
 			return true;
 	return false;
@@ -202,17 +193,17 @@ dp_block_holds_size(Node *expression)
 int
 dp_block_added_sizes(const Query *query)
 {
-	aggregate_search search = {0, NIL};
+	List	   *aggregates;
 	int			group;
 	int			n;
 
 	if (!dp_bridge_suppresses() || !dp_catalog_has_own_aggregate(query))
 		return 0;
-	(void) split_outer_aggregate_walker((Node *) query->targetList, &search);
-	(void) split_outer_aggregate_walker(query->havingQual, &search);
-	n = list_length(search.found);
-	(void) add_sizes(&search.found, query->groupClause != NIL, &group);
-	return list_length(search.found) - n;
+	aggregates = aggregates_in((Node *) list_make2(query->targetList,
+												   query->havingQual));
+	n = list_length(aggregates);
+	(void) add_sizes(&aggregates, query->groupClause != NIL, &group);
+	return list_length(aggregates) - n;
 }
 
 /*
@@ -558,18 +549,6 @@ release_entry(dp_splitter *s)
 	return entry;
 }
 
-static bool
-has_sublink_walker(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, SubLink))
-		return true;
-	if (IsA(node, Query))
-		return false;
-	return expression_tree_walker(node, has_sublink_walker, context);
-}
-
 static void
 rebuild_query(dp_splitter *s, List *targets, Node *having,
 			  RangeTblEntry *entry)
@@ -587,9 +566,7 @@ rebuild_query(dp_splitter *s, List *targets, Node *having,
 	query->hasAggs = false;
 	query->hasRowSecurity = false;
 	query->constraintDeps = NIL;
-	query->hasSubLinks =
-		query_tree_walker(query, has_sublink_walker, NULL,
-						  QTW_IGNORE_RANGE_TABLE | QTW_IGNORE_CTE_SUBQUERIES);
+	query->hasSubLinks = checkExprHasSubLink((Node *) query);
 	foreach(lc, query->cteList)
 		if (((CommonTableExpr *) lfirst(lc))->cterefcount > 0)
 			kept = lappend(kept, lfirst(lc));

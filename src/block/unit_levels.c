@@ -893,35 +893,30 @@ dp_block_row_leaves(const dp_block *block)
 }
 
 static bool
-is_public_walker(Node *node, void *context)
+is_public_column(Node *node, const dp_walk *walk)
 {
-	const dp_block *block = context;
+	const dp_block *block = walk->context;
 
-	if (node == NULL)
-		return false;
-	if (IsA(node, Var) && !OidIsValid(list_nth_oid(block->relids,
-												   ((Var *) node)->varno - 1)))
-		return true;
-	return expression_tree_walker(node, is_public_walker, context);
+	return IsA(node, Var) &&
+		!OidIsValid(list_nth_oid(block->relids, ((Var *) node)->varno - 1));
 }
 
 static bool
 follows_from_public(Query *level, Node *expression, const dp_block *block)
 {
-	return is_public_walker(dp_block_rowset_base(level, expression),
-							(void *) block);
+	return dp_bridge_contains(dp_block_rowset_base(level, expression),
+							  is_public_column, (void *) block,
+							  DP_WALK_ONE_LEVEL);
 }
 
 static bool
-spreads_walker(Node *node, void *context)
+spreads_column(Node *node, const dp_walk *walk)
 {
-	const dp_block *block = context;
+	const dp_block *block = walk->context;
 	ListCell   *lc;
 
-	if (node == NULL)
-		return false;
 	if (!IsA(node, Var))
-		return expression_tree_walker(node, spreads_walker, context);
+		return false;
 	foreach(lc, block->sources)
 	{
 		const dp_joined *source = lfirst(lc);
@@ -972,9 +967,10 @@ dp_block_key_spreads(const dp_block *block, int n)
 {
 	const TargetEntry *key = list_nth(block->inner->targetList, n);
 
-	return spreads_walker(dp_block_rowset_base(block->inner,
-											   (Node *) key->expr),
-						  (void *) block);
+	return dp_bridge_contains(dp_block_rowset_base(block->inner,
+												   (Node *) key->expr),
+							  spreads_column, (void *) block,
+							  DP_WALK_ONE_LEVEL);
 }
 
 static bool

@@ -51,15 +51,9 @@ may_be_keys_alone(const Query *query)
 }
 
 static bool
-walk_lacks_right_walker(Node *node, void *context)
+lacks_rights(Node *node, const dp_walk *walk)
 {
-	if (node == NULL)
-		return false;
-	if (IsA(node, Query))
-		return !dp_bridge_has_rights((Query *) node) ||
-			query_tree_walker((Query *) node, walk_lacks_right_walker, context,
-							  0);
-	return expression_tree_walker(node, walk_lacks_right_walker, context);
+	return IsA(node, Query) && !dp_bridge_has_rights((Query *) node);
 }
 
 /* Split a copy of the level; NULL if it is no block. */
@@ -74,7 +68,7 @@ split_copy(const Query *query, List *cte_stack, dp_block **block,
 		copy->groupClause = copyObject(copy->distinctClause);
 	if (dp_block_split_one(copy, stack, block, entry) != NULL ||
 		(*block)->subqueries != NIL ||
-		!walk_lacks_right_walker((Node *) (*block)->inner, NULL))
+		!dp_bridge_contains((Node *) (*block)->inner, lacks_rights, NULL, 0))
 		return NULL;
 	return copy;
 }
@@ -115,39 +109,25 @@ block_split_keys(Query *query, List *cte_stack, dp_block **block,
 
 typedef struct column_use
 {
-	int			level;
 	int			entry;			/* its range table index */
 	Bitmapset  *columns;
 	bool		whole;			/* the row is used as a whole */
 } column_use;
 
 static bool
-use_walker(Node *node, void *context)
+add_use(Node *node, const dp_walk *walk)
 {
-	column_use *use = context;
+	column_use *use = walk->context;
+	const Var  *var = (Var *) node;
 
-	if (node == NULL)
+	if (!IsA(node, Var) || (int) var->varlevelsup != walk->depth ||
+		var->varno != use->entry)
 		return false;
-	if (IsA(node, Var))
-	{
-		Var		   *var = (Var *) node;
-
-		if ((int) var->varlevelsup != use->level || var->varno != use->entry)
-			return false;
-		if (var->varattno <= 0)
-			use->whole = true;
-		else
-			use->columns = bms_add_member(use->columns, var->varattno);
-		return false;
-	}
-	if (IsA(node, Query))
-	{
-		use->level++;
-		(void) query_tree_walker((Query *) node, use_walker, context, 0);
-		use->level--;
-		return false;
-	}
-	return expression_tree_walker(node, use_walker, context);
+	if (var->varattno <= 0)
+		use->whole = true;
+	else
+		use->columns = bms_add_member(use->columns, var->varattno);
+	return false;
 }
 
 /* May values of the subquery be dropped without changing its rows? */
@@ -209,12 +189,12 @@ drop_unused(Query *query)
 	foreach(lc, query->rtable)
 	{
 		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
-		column_use	use = {0, foreach_current_index(lc) + 1, NULL, false};
+		column_use	use = {foreach_current_index(lc) + 1, NULL, false};
 
 		if (entry->rtekind != RTE_SUBQUERY ||
 			!has_loose_columns(entry->subquery))
 			continue;
-		(void) query_tree_walker(query, use_walker, &use, 0);
+		(void) dp_bridge_contains((Node *) query, add_use, &use, 0);
 		if (use.whole)
 			continue;
 		drop_columns(entry->subquery, &use, false);
@@ -789,18 +769,13 @@ static bool walk_level(Query *query, block_walk *walk);
 /* ---- the walk ---- */
 
 static bool
-walk_walker(Node *node, void *context)
+visit_below(Node *node, const dp_walk *at)
 {
-	block_walk *walk = context;
+	block_walk *walk = at->context;
+	const WindowFunc *window = (WindowFunc *) node;
 
-	if (node == NULL)
-		return false;
 	if (IsA(node, WindowFunc) &&
-		dp_catalog_aggregate_kind(((WindowFunc *) node)->winfnoid) !=
-		DP_AGG_NONE)
-	{
-		WindowFunc *window = (WindowFunc *) node;
-
+		dp_catalog_aggregate_kind(window->winfnoid) != DP_AGG_NONE)
 		walk->refusal =
 			dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, window->location,
 							 "A window would release a value for every row.",
@@ -808,14 +783,9 @@ walk_walker(Node *node, void *context)
 							 "functions over the released values.",
 							 "%s cannot be a window function",
 							 get_func_name(window->winfnoid));
-		return true;
-	}
 	if (IsA(node, Query))
-	{
 		(void) walk_level((Query *) node, walk);
-		return walk->refusal != NULL;
-	}
-	return expression_tree_walker(node, walk_walker, context);
+	return walk->refusal != NULL;
 }
 
 static void
@@ -888,8 +858,9 @@ walk_level(Query *query, block_walk *walk)
 			entry->security_barrier = true;
 	}
 	if (walk->refusal == NULL)
-		(void) query_tree_walker(query, walk_walker, walk,
-								 QTW_IGNORE_RT_SUBQUERIES);
+		(void) dp_bridge_contains((Node *) query, visit_below, walk,
+								  DP_WALK_INSIDE | DP_WALK_ONE_LEVEL |
+								  QTW_IGNORE_RT_SUBQUERIES);
 	walk->cte_stack = saved_stack;
 	walk->outer = outer;
 	return released;

@@ -286,6 +286,27 @@ extern void dp_bridge_scratch_read(void *data, Size length, off_t from);
 /* ---- plan nodes (node_fields.c) ---- */
 extern List *dp_bridge_plans_below(const Plan *plan);
 
+/* ---- what trees contain (contains.c) ---- */
+
+/* Where a node stands. */
+typedef struct dp_walk
+{
+	void	   *context;		/* the caller's */
+	Query	   *level;			/* the innermost Query of the tree around it,
+								 * or NULL */
+	int			depth;			/* 0: in the level of the tree, or in the tree
+								 * if that is a Query */
+} dp_walk;
+
+typedef bool (*dp_node_test) (Node *node, const dp_walk *walk);
+
+/* Flags beside PostgreSQL's QTW_.. */
+#define DP_WALK_ONE_LEVEL 0x10000
+#define DP_WALK_INSIDE 0x20000
+
+extern bool dp_bridge_contains(Node *tree, dp_node_test test, void *context,
+							   int flags);
+
 /* ---- pages made resident before rows are read (resident.c) ---- */
 extern bool dp_bridge_populate(char *memory, Size bytes);
 extern bool dp_bridge_populate_heap(char *but, Size bytes);

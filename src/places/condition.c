@@ -27,13 +27,10 @@ struct dp_conditions
 };
 
 static bool
-mentions_walker(Node *node, void *context)
+is_column_numbered(Node *node, const dp_walk *walk)
 {
-	if (node == NULL)
-		return false;
-	if (IsA(node, Var))
-		return ((Var *) node)->varattno == *(AttrNumber *) context;
-	return expression_tree_walker(node, mentions_walker, context);
+	return IsA(node, Var) &&
+		((Var *) node)->varattno == *(AttrNumber *) walk->context;
 }
 
 /*
@@ -42,22 +39,18 @@ mentions_walker(Node *node, void *context)
 bool
 dp_places_mentions(const Node *condition, AttrNumber which)
 {
-	return mentions_walker((Node *) condition, &which);
+	return dp_bridge_contains((Node *) condition, is_column_numbered, &which,
+							  DP_WALK_ONE_LEVEL);
 }
 
 static bool
-find_var_walker(Node *node, void *context)
+note_type(Node *node, const dp_walk *walk)
 {
-	Oid		   *types = context;
+	Oid		   *types = walk->context;
 
-	if (node == NULL)
-		return false;
 	if (IsA(node, Var))
-	{
 		types[((Var *) node)->varattno - 1] = ((Var *) node)->vartype;
-		return false;
-	}
-	return expression_tree_walker(node, find_var_walker, context);
+	return false;
 }
 
 /* A slot for the two values, with the types that conditions and key use. */
@@ -68,8 +61,9 @@ make_slot(const dp_key *key, const List *conditions)
 	Oid			types[2] = {key->type, key->type};
 	int			i;
 
-	(void) find_var_walker(key->image, types);
-	(void) find_var_walker((Node *) conditions, types);
+	(void) dp_bridge_contains(key->image, note_type, types, DP_WALK_ONE_LEVEL);
+	(void) dp_bridge_contains((Node *) conditions, note_type, types,
+							  DP_WALK_ONE_LEVEL);
 	for (i = 0; i < 2; i++)
 		TupleDescInitEntry(desc, i + 1, NULL, types[i], -1, 0);
 	return MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);

@@ -294,19 +294,16 @@ refine_walker(Node *node, void *context)
 
 /* Find the longest unit of time that is named, in days. */
 static bool
-unit_walker(Node *node, void *context)
+note_longest_unit(Node *node, const dp_walk *walk)
 {
-	int64	   *unit = context;
-	char	   *name;
+	int64	   *unit = walk->context;
+	char	   *name = constant_text(node);
 	int			i;
 
-	if (node == NULL)
-		return false;
-	name = constant_text(node);
 	for (i = 0; name != NULL && i < lengthof(fields); i++)
 		if (pg_strcasecmp(fields[i].field, name) == 0)
 			*unit = Max(*unit, fields[i].unit / SECS_PER_DAY);
-	return expression_tree_walker(node, unit_walker, context);
+	return false;
 }
 
 /*
@@ -344,7 +341,8 @@ cells_reach(const Node *expression, Oid column_type)
 {
 	int64		days = 0;
 
-	(void) unit_walker((Node *) expression, &days);
+	(void) dp_bridge_contains((Node *) expression, note_longest_unit, &days,
+							  DP_WALK_ONE_LEVEL);
 	return column_type == DATEOID ? days + 1 : (days + 1) * USECS_PER_DAY;
 }
 

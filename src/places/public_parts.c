@@ -16,14 +16,10 @@
 #include "dp_places.h"
 
 static bool
-has_hole_walker(Node *node, void *context)
+is_hole(Node *node, const dp_walk *walk)
 {
-	if (node == NULL)
-		return false;
-	if (IsA(node, CaseTestExpr) ||
-		(IsA(node, Param) && ((Param *) node)->paramid < 0))
-		return true;
-	return expression_tree_walker(node, has_hole_walker, context);
+	return IsA(node, CaseTestExpr) ||
+		(IsA(node, Param) && ((Param *) node)->paramid < 0);
 }
 
 static bool
@@ -67,7 +63,8 @@ cut_mutator(Node *node, void *context)
 		return (Node *) when;
 	}
 	if (!IsA(node, Const) && is_known_type(exprType(node)) &&
-		dp_rules_is_public_scalar(node) && !has_hole_walker(node, NULL))
+		dp_rules_is_public_scalar(node) &&
+		!dp_bridge_contains(node, is_hole, NULL, DP_WALK_ONE_LEVEL))
 	{
 		Param	   *param = makeNode(Param);
 

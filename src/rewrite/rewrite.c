@@ -438,18 +438,13 @@ reads_raw_rows(dp_level *level, RangeTblEntry *entry, rewriting *r)
 }
 
 static bool
-sublink_walker(Node *node, void *context)
+rewrite_subquery(Node *node, const dp_walk *walk)
 {
-	rewriting  *r = context;
+	rewriting  *r = walk->context;
 
-	if (node == NULL)
-		return false;
 	if (IsA(node, Query))
-	{
 		(void) rewrite_level((Query *) node, r);
-		return r->refusal != NULL;
-	}
-	return expression_tree_walker(node, sublink_walker, context);
+	return r->refusal != NULL;
 }
 
 /* Rewrite everything below the level; true if rows of FROM are private. */
@@ -470,9 +465,9 @@ rewrite_below(dp_level *level, rewriting *r)
 		if (reads_raw_rows(level, lfirst_node(RangeTblEntry, lc), r))
 			raw = true;
 	if (r->refusal == NULL)
-		(void) query_tree_walker(level->query, sublink_walker, r,
-								 QTW_IGNORE_RT_SUBQUERIES |
-								 QTW_IGNORE_CTE_SUBQUERIES);
+		(void) dp_bridge_contains((Node *) level->query, rewrite_subquery, r,
+								  DP_WALK_INSIDE | DP_WALK_ONE_LEVEL |
+								  QTW_IGNORE_RC_SUBQUERIES);
 	return raw;
 }
 

@@ -208,15 +208,12 @@ constant_limit(const Query *query)
 }
 
 static bool
-synthetic_lacks_right_walker(Node *node, void *context)
+synthetic_lacks_right(Node *node, const dp_walk *walk)
 {
 	ListCell   *lc;
 
-	if (node == NULL)
-		return false;
 	if (!IsA(node, Query))
-		return expression_tree_walker(node, synthetic_lacks_right_walker,
-									  context);
+		return false;
 	foreach(lc, ((Query *) node)->rtable)
 	{
 		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
@@ -225,8 +222,7 @@ synthetic_lacks_right_walker(Node *node, void *context)
 			!dp_compat_has_right((Query *) node, entry))
 			return true;
 	}
-	return query_tree_walker((Query *) node, synthetic_lacks_right_walker,
-							 context, 0);
+	return false;
 }
 
 /*
@@ -235,7 +231,7 @@ synthetic_lacks_right_walker(Node *node, void *context)
 static bool
 may_ask(Node *query)
 {
-	return !synthetic_lacks_right_walker(query, NULL);
+	return !dp_bridge_contains(query, synthetic_lacks_right, NULL, 0);
 }
 
 /* ---- the result ---- */

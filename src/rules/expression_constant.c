@@ -74,12 +74,10 @@ may_run_early(Oid function)
  * user may be the owner of a function that was passed another role's view.
  */
 static bool
-foreign_walker(Node *node, void *context)
+runs_foreign(Node *node, const dp_walk *walk)
 {
 	Oid			function = InvalidOid;
 
-	if (node == NULL)
-		return false;
 	switch (nodeTag(node))
 	{
 		case T_List:
@@ -105,9 +103,7 @@ foreign_walker(Node *node, void *context)
 		default:
 			return true;
 	}
-	if (OidIsValid(function) && !may_run_early(function))
-		return true;
-	return expression_tree_walker(node, foreign_walker, context);
+	return OidIsValid(function) && !may_run_early(function);
 }
 
 /* The constant that an expression is or can be evaluated to, or NULL. */
@@ -117,7 +113,7 @@ constant_of(Node *node)
 	Const	   *constant = plain_constant(node);
 
 	if (constant != NULL || !dp_rules_is_public_scalar(node) ||
-		foreign_walker(node, NULL))
+		dp_bridge_contains(node, runs_foreign, NULL, DP_WALK_ONE_LEVEL))
 		return constant;
 	node = dp_rules_make_total(copyObject(node));
 	return plain_constant(eval_const_expressions(NULL, node));
@@ -429,11 +425,9 @@ is_computable(Oid function)
 
 /* Whether it uses the value that CASE compares, which is one of the row's. */
 static bool
-case_walker(Node *node, void *context)
+is_case_value(Node *node, const dp_walk *walk)
 {
-	return node != NULL &&
-		(IsA(node, CaseTestExpr) ||
-		 expression_tree_walker(node, case_walker, context));
+	return IsA(node, CaseTestExpr);
 }
 
 /*
@@ -460,7 +454,8 @@ dp_rules_is_later(Node *node)
 		(!is_computable(function) || dp_rules_find(function) != NULL ||
 		 dp_rules_is_leakproof(function)))
 		return false;
-	return dp_rules_is_public_scalar(node) && !case_walker(node, NULL);
+	return dp_rules_is_public_scalar(node) &&
+		!dp_bridge_contains(node, is_case_value, NULL, DP_WALK_ONE_LEVEL);
 }
 
 static dp_refusal *
@@ -486,37 +481,34 @@ check_settled_array(ScalarArrayOpExpr *expr)
 										true);
 }
 
-static bool settled_walker(Node *node, void *context);
-
 /* Check what policies add to a level; refusals name the policy. */
-static bool
-settled_policies(Query *level, dp_refusal **refusal)
+static dp_refusal *
+check_settled_policies(Query *level)
 {
+	dp_refusal *refusal;
 	ListCell   *lc;
 
 	foreach(lc, level->rtable)
 	{
 		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
 
-		if (*refusal == NULL &&
-			settled_walker((Node *) entry->securityQuals, refusal))
-			*refusal = dp_rules_in_policy(*refusal, dp_rules_check_settled,
-										  level, entry);
+		refusal = dp_rules_check_settled((Node *) entry->securityQuals);
+		if (refusal != NULL)
+			return dp_rules_in_policy(refusal, dp_rules_check_settled, level,
+									  entry);
 	}
-	return *refusal != NULL;
+	return NULL;
 }
 
+/* Whether a node is refused; *context then says why. */
 static bool
-settled_walker(Node *node, void *context)
+may_not_settle(Node *node, const dp_walk *walk)
 {
-	dp_refusal **refusal = context;
+	dp_refusal **refusal = walk->context;
 
-	if (node == NULL)
-		return false;
 	if (IsA(node, Query))
-		return settled_policies((Query *) node, refusal) ||
-			query_tree_walker((Query *) node, settled_walker, context, 0);
-	if (dp_rules_is_later(node))
+		*refusal = check_settled_policies((Query *) node);
+	else if (dp_rules_is_later(node))
 		*refusal = refuse_shape(exprLocation(node), NULL,
 								"Compute it first and pass its value as a "
 								"parameter.",
@@ -538,8 +530,7 @@ settled_walker(Node *node, void *context)
 	}
 	else if (IsA(node, ScalarArrayOpExpr))
 		*refusal = check_settled_array((ScalarArrayOpExpr *) node);
-	return *refusal != NULL ||
-		expression_tree_walker(node, settled_walker, context);
+	return *refusal != NULL;
 }
 
 /* dp_rules_check_settled: see dp_rules.h. */
@@ -548,7 +539,7 @@ dp_rules_check_settled(Node *query)
 {
 	dp_refusal *refusal = NULL;
 
-	(void) settled_walker(query, &refusal);
+	(void) dp_bridge_contains(query, may_not_settle, &refusal, 0);
 	return refusal;
 }
 

@@ -18,10 +18,8 @@
 
 /* True at the first node that depends on rows. */
 static bool
-private_walker(Node *node, void *context)
+depends_on_rows(Node *node, const dp_walk *walk)
 {
-	if (node == NULL)
-		return false;
 	switch (nodeTag(node))
 	{
 		case T_Param:
@@ -38,7 +36,7 @@ private_walker(Node *node, void *context)
 		case T_PlaceHolderVar:
 			return true;
 		default:
-			return expression_tree_walker(node, private_walker, context);
+			return false;
 	}
 }
 
@@ -46,7 +44,8 @@ private_walker(Node *node, void *context)
 bool
 dp_rules_is_public_scalar(Node *expression)
 {
-	return !private_walker(expression, NULL) &&
+	return !dp_bridge_contains(expression, depends_on_rows, NULL,
+							   DP_WALK_ONE_LEVEL) &&
 		!contain_volatile_functions(expression) &&
 		!expression_returns_set(expression);
 }

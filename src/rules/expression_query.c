@@ -334,17 +334,13 @@ dp_rules_check_query(Query *query)
 }
 
 static bool
-query_policies_walker(Node *node, void *context)
+has_unsafe_policies(Node *node, const dp_walk *walk)
 {
-	dp_refusal **refusal = context;
+	dp_refusal **refusal = walk->context;
 
-	if (node == NULL)
-		return false;
-	if (!IsA(node, Query))
-		return expression_tree_walker(node, query_policies_walker, context);
-	*refusal = check_policies((Query *) node);
-	return *refusal != NULL ||
-		query_tree_walker((Query *) node, query_policies_walker, context, 0);
+	if (IsA(node, Query))
+		*refusal = check_policies((Query *) node);
+	return *refusal != NULL;
 }
 
 /* See dp_rules.h. */
@@ -354,6 +350,7 @@ dp_rules_check_policies(Query *query)
 	dp_refusal *refusal = NULL;
 
 	dp_rules_settle_policies(query);
-	(void) query_policies_walker((Node *) query, &refusal);
+	(void) dp_bridge_contains((Node *) query, has_unsafe_policies, &refusal,
+							  0);
 	return refusal;
 }

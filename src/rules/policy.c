@@ -71,12 +71,10 @@ tells_session(Oid function, void *context)
 
 /* Whether the expression depends on the connection. */
 static bool
-session_walker(Node *node, void *context)
+depends_on_session(Node *node, const dp_walk *walk)
 {
-	return node != NULL &&
-		(IsA(node, SQLValueFunction) ||
-		 check_functions_in_node(node, tells_session, context) ||
-		 expression_tree_walker(node, session_walker, context));
+	return IsA(node, SQLValueFunction) ||
+		check_functions_in_node(node, tells_session, NULL);
 }
 
 /* context: the node that calls the function */
@@ -159,7 +157,9 @@ is_settled_here(Node *node)
 	bool		tested = false;
 
 	return !IsA(node, List) && !IsA(node, CaseWhen) && !IsA(node, Const) &&
-		dp_rules_is_public_scalar(node) && session_walker(node, NULL) &&
+		dp_rules_is_public_scalar(node) &&
+		dp_bridge_contains(node, depends_on_session, NULL,
+						   DP_WALK_ONE_LEVEL) &&
 		!unknown_walker(node, &tested);
 }
 
@@ -405,14 +405,12 @@ add_policies(StringInfo text, const RangeTblEntry *entry, Oid role)
 }
 
 static bool
-names_walker(Node *node, void *context)
+add_policies_of_level(Node *node, const dp_walk *walk)
 {
 	ListCell   *lc;
 
-	if (node == NULL)
-		return false;
 	if (!IsA(node, Query))
-		return expression_tree_walker(node, names_walker, context);
+		return false;
 	foreach(lc, ((Query *) node)->rtable)
 	{
 		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
@@ -421,9 +419,10 @@ names_walker(Node *node, void *context)
 		if (entry->rtekind != RTE_RELATION || entry->securityQuals == NIL)
 			continue;
 		role = dp_compat_reads_as((Query *) node, entry);
-		add_policies(context, entry, OidIsValid(role) ? role : GetUserId());
+		add_policies(walk->context, entry,
+					 OidIsValid(role) ? role : GetUserId());
 	}
-	return query_tree_walker((Query *) node, names_walker, context, 0);
+	return false;
 }
 
 /*
@@ -436,7 +435,7 @@ dp_rules_policies_text(Query *query)
 	StringInfoData text;
 
 	initStringInfo(&text);
-	(void) names_walker((Node *) query, &text);
+	(void) dp_bridge_contains((Node *) query, add_policies_of_level, &text, 0);
 	return text.len == 0 ? "" :
 		psprintf("  Among them are conditions of row security: %s.",
 				 text.data);
