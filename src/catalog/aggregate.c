@@ -333,56 +333,31 @@ dp_catalog_is_count(Oid aggregate)
 }
 
 static bool
-has_aggregate_walker(Node *node, void *context)
+is_aggregate(Node *node, const dp_walk *walk)
 {
-	if (node == NULL)
-		return false;
-	if (IsA(node, Aggref) &&
-		dp_catalog_aggregate_kind(((Aggref *) node)->aggfnoid) != DP_AGG_NONE)
-		return true;
-	if (IsA(node, WindowFunc) &&
-		dp_catalog_aggregate_kind(((WindowFunc *) node)->winfnoid) !=
-		DP_AGG_NONE)
-		return true;
-	if (IsA(node, Query))
-		return query_tree_walker((Query *) node, has_aggregate_walker,
-								 context, 0);
-	return expression_tree_walker(node, has_aggregate_walker, context);
+	return (IsA(node, Aggref) &&
+			dp_catalog_aggregate_kind(((Aggref *) node)->aggfnoid) !=
+			DP_AGG_NONE) ||
+		(IsA(node, WindowFunc) &&
+		 dp_catalog_aggregate_kind(((WindowFunc *) node)->winfnoid) !=
+		 DP_AGG_NONE);
 }
 
 /* dp_catalog_has_aggregate: whether the tree contains a dp_ aggregate. */
 bool
 dp_catalog_has_aggregate(Node *node)
 {
-	return has_aggregate_walker(node, NULL);
+	return dp_bridge_contains(node, is_aggregate, NULL, 0);
 }
 
-typedef struct level_search
-{
-	int			level;
-	bool		found;
-} level_search;
-
 static bool
-level_search_walker(Node *node, void *context)
+is_own_aggregate(Node *node, const dp_walk *walk)
 {
-	level_search *search = context;
+	const Aggref *aggregate = (Aggref *) node;
 
-	if (node == NULL)
-		return false;
-	if (IsA(node, Aggref) &&
-		(int) ((Aggref *) node)->agglevelsup == search->level &&
-		dp_catalog_aggregate_kind(((Aggref *) node)->aggfnoid) != DP_AGG_NONE)
-		search->found = true;
-	if (IsA(node, Query))
-	{
-		search->level++;
-		(void) query_tree_walker((Query *) node, level_search_walker, context,
-								 0);
-		search->level--;
-		return false;
-	}
-	return expression_tree_walker(node, level_search_walker, context);
+	return IsA(node, Aggref) &&
+		(int) aggregate->agglevelsup == walk->depth &&
+		dp_catalog_aggregate_kind(aggregate->aggfnoid) != DP_AGG_NONE;
 }
 
 /*
@@ -392,9 +367,7 @@ level_search_walker(Node *node, void *context)
 bool
 dp_catalog_has_own_aggregate(const Query *query)
 {
-	level_search search = {0, false};
-
-	(void) level_search_walker((Node *) query->targetList, &search);
-	(void) level_search_walker(query->havingQual, &search);
-	return search.found;
+	return dp_bridge_contains((Node *) query->targetList, is_own_aggregate,
+							  NULL, 0) ||
+		dp_bridge_contains(query->havingQual, is_own_aggregate, NULL, 0);
 }

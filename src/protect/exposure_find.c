@@ -202,17 +202,12 @@ shows_rows_walker(Node *node, void *context)
 }
 
 static bool
-names_relation_walker(Node *node, void *context)
+names_relation(Node *node, const dp_walk *walk)
 {
-	if (node == NULL)
-		return false;
-	if (IsA(node, RangeTblEntry))
-		return ((RangeTblEntry *) node)->rtekind == RTE_RELATION &&
-			((RangeTblEntry *) node)->relid == *(Oid *) context;
-	if (IsA(node, Query))
-		return query_tree_walker((Query *) node, names_relation_walker,
-								 context, QTW_EXAMINE_RTES_BEFORE);
-	return expression_tree_walker(node, names_relation_walker, context);
+	const RangeTblEntry *entry = (RangeTblEntry *) node;
+
+	return IsA(node, RangeTblEntry) && entry->rtekind == RTE_RELATION &&
+		entry->relid == *(Oid *) walk->context;
 }
 
 /* Whether the actions of a rule, or its condition, show rows. */
@@ -308,8 +303,9 @@ follow_rule(List *reached, const dp_reached *item, HeapTuple rule,
 	shows = rule_shows_rows(rule, desc, item->relid);
 	if (!shows &&
 		(kind != RELKIND_VIEW ||
-		 !names_relation_walker((Node *) dp_protect_rule_queries(rule),
-								(void *) &item->relid)))
+		 !dp_bridge_contains((Node *) dp_protect_rule_queries(rule),
+							 names_relation, (void *) &item->relid,
+							 QTW_EXAMINE_RTES_BEFORE)))
 		return reached;
 	if (shows && item->reach != DP_REACH_RELEASED)
 		reach = reach_of_rows(item, reader, is_select, owner);

@@ -100,18 +100,13 @@ dp_protect_is_projection(const Query *query, Oid relid)
 static void search_view(Oid view, view_search *search);
 
 static bool
-view_walker(Node *node, void *context)
+search_entry(Node *node, const dp_walk *walk)
 {
-	view_search *search = context;
+	view_search *search = walk->context;
 	const RangeTblEntry *entry = (RangeTblEntry *) node;
 
-	if (node == NULL)
-		return false;
-	if (IsA(node, Query))
-		return query_tree_walker((Query *) node, view_walker, context,
-								 QTW_EXAMINE_RTES_BEFORE);
 	if (!IsA(node, RangeTblEntry))
-		return expression_tree_walker(node, view_walker, context);
+		return false;
 	/* up to 15 a view's query has entries of the view itself */
 	if (entry->rtekind != RTE_RELATION || entry->relid == search->view)
 		return false;
@@ -136,7 +131,8 @@ search_view(Oid view, view_search *search)
 	if (search->invoker && !dp_protect_is_security_invoker(view))
 		return;
 	search->view = view;
-	(void) view_walker((Node *) dp_protect_view_query(view), search);
+	(void) dp_bridge_contains((Node *) dp_protect_view_query(view),
+							  search_entry, search, QTW_EXAMINE_RTES_BEFORE);
 	search->view = outer;
 }
 

@@ -189,20 +189,13 @@ find_policies(Query *level)
 }
 
 static bool
-reading_policies_walker(Node *node, void *context)
+reading_has_policies(Node *node, const dp_walk *walk)
 {
-	Oid		   *found = context;
+	Oid		   *found = walk->context;
 
-	if (node == NULL)
-		return false;
 	if (IsA(node, Query))
-	{
 		*found = find_policies((Query *) node);
-		return OidIsValid(*found) ||
-			query_tree_walker((Query *) node, reading_policies_walker, context,
-							  0);
-	}
-	return expression_tree_walker(node, reading_policies_walker, context);
+	return OidIsValid(*found);
 }
 
 /*
@@ -216,7 +209,7 @@ forbid_policies(Query *query)
 	Oid			found = InvalidOid;
 
 	if (GetUserId() == dp_ledger_asking_role() ||
-		!reading_policies_walker((Node *) query, &found))
+		!dp_bridge_contains((Node *) query, reading_has_policies, &found, 0))
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

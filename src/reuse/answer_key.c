@@ -495,19 +495,16 @@ answer_key_append_value(StringInfo out, const dp_reuse_asked *asked, int n)
 }
 
 static bool
-is_unsettled_walker(Node *node, void *context)
+is_later_value(Node *node, const dp_walk *walk)
 {
-	if (node == NULL)
-		return false;
-	if (IsA(node, Param) || IsA(node, SQLValueFunction))
-		return true;
-	return expression_tree_walker(node, is_unsettled_walker, context);
+	return IsA(node, Param) || IsA(node, SQLValueFunction);
 }
 
 static bool
 is_unsettled(Node *expression)
 {
-	return is_unsettled_walker(expression, NULL) ||
+	return dp_bridge_contains(expression, is_later_value, NULL,
+							  DP_WALK_ONE_LEVEL) ||
 		contain_volatile_functions(expression);
 }
 
