@@ -118,7 +118,13 @@ typedef struct dp_block
 	Expr	   *part_value;		/* its public value */
 } dp_block;
 
-/* ---- make_level.c ---- */
+/* ---- levels as trees (make_level.c, united.c) ---- */
+extern Query *dp_block_make_level(List *entries);
+extern Node *dp_block_make_item(int n);
+extern RangeTblEntry *dp_block_subquery_entry(Query *subquery);
+extern TargetEntry *dp_block_add_target(List **targets, Node *expression,
+										const char *name);
+extern void dp_block_unite(Query *level, List *entries);
 extern RangeTblEntry *dp_block_join_entry(JoinType type);
 extern Query *dp_block_distinct_columns(Query *query, const List *columns);
 extern Node *dp_block_null_test(Node *value, NullTestType type);

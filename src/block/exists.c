@@ -207,10 +207,7 @@ output_of(Node *inside, correlation *c)
 	{
 		c->missing = c->missing ||
 			(dp_block_is_grouped(subquery) && !IsA(inside, Aggref));
-		target = makeTargetEntry((Expr *) inside,
-								 list_length(subquery->targetList) + 1,
-								 pstrdup("column"), false);
-		subquery->targetList = lappend(subquery->targetList, target);
+		target = dp_block_add_target(&subquery->targetList, inside, "column");
 	}
 	return (Node *) makeVarFromTargetEntry(c->item, target);
 }
@@ -248,11 +245,10 @@ static void
 exists_add_key(Var *column, Query *subquery)
 {
 	SortGroupClause *clause = makeNode(SortGroupClause);
-	TargetEntry *target = makeTargetEntry((Expr *) copyObject(column),
-										  list_length(subquery->targetList) +
-										  1, pstrdup("column"), false);
+	TargetEntry *target = dp_block_add_target(&subquery->targetList,
+											  copyObject((Node *) column),
+											  "column");
 
-	subquery->targetList = lappend(subquery->targetList, target);
 	get_sort_group_operators(column->vartype, false, true, false, NULL,
 							 &clause->eqop, NULL, &clause->hashable);
 	clause->tleSortGroupRef = assignSortGroupRef(target,
@@ -654,13 +650,9 @@ static void
 exists_add_column(group_join *joined, Node *side)
 {
 	Node	   *inside = copyObject(side);
-	int			n = list_length(joined->groups->targetList) + 1;
 
 	ChangeVarNodes(inside, joined->item, 1, 0);
-	joined->groups->targetList =
-		lappend(joined->groups->targetList,
-				makeTargetEntry((Expr *) inside, n, pstrdup("column"),
-								false));
+	(void) dp_block_add_target(&joined->groups->targetList, inside, "column");
 }
 
 /* Turn the conditions into ones on groups, with each compared column a key. */

@@ -70,16 +70,10 @@ make_parameter(Query *query, Node *like, dp_rowset *rowset)
 static Query *
 select_link(SubLink *link)
 {
-	Query	   *query = makeNode(Query);
+	Query	   *query = dp_block_make_level(NIL);
 
-	query->commandType = CMD_SELECT;
-	query->querySource = QSRC_ORIGINAL;
-	query->canSetTag = true;
 	query->hasSubLinks = true;
-	query->jointree = makeFromExpr(NIL, NULL);
-	query->targetList = list_make1(makeTargetEntry((Expr *) link, 1,
-												   pstrdup("found"), false));
-	query->stmt_location = -1;
+	(void) dp_block_add_target(&query->targetList, (Node *) link, "found");
 	return query;
 }
 

@@ -259,10 +259,8 @@ key_add_target(RangeTblEntry *entry, Index index, Var *column)
 		return NULL;
 	if (target == NULL)
 	{
-		target = makeTargetEntry((Expr *) column,
-								 list_length(query->targetList) + 1,
-								 pstrdup("column"), false);
-		query->targetList = lappend(query->targetList, target);
+		target = dp_block_add_target(&query->targetList, (Node *) column,
+									 "column");
 		entry->eref->colnames = lappend(entry->eref->colnames,
 										makeString(pstrdup("column")));
 	}

@@ -783,10 +783,8 @@ columns_mutator(Node *node, void *context)
 	target = tlist_member((Expr *) column, rows->targetList);
 	if (target == NULL)
 	{
-		target = makeTargetEntry((Expr *) column,
-								 list_length(rows->targetList) + 1,
-								 pstrdup("column"), false);
-		rows->targetList = lappend(rows->targetList, target);
+		target = dp_block_add_target(&rows->targetList, (Node *) column,
+									 "column");
 		entry->eref->colnames = lappend(entry->eref->colnames,
 										makeString(pstrdup("column")));
 	}
@@ -830,16 +828,11 @@ is_joined(const together *t, Node *base)
 static Query *
 make_rows(const together *t)
 {
-	columns_context c = {makeNode(Query)};
+	columns_context c = {dp_block_make_level(NIL)};
 	List	   *quals = NIL;
 	int			number = -1;
 	ListCell   *lc;
 
-	c.query->commandType = CMD_SELECT;
-	c.query->querySource = QSRC_ORIGINAL;
-	c.query->canSetTag = true;
-	c.query->stmt_location = -1;
-	c.query->jointree = makeFromExpr(NIL, NULL);
 	c.index = palloc0(sizeof(int) * (list_length(t->block->relids) + 1));
 	while ((number = bms_next_member(t->joined, number)) >= 0)
 		add_rows(&c, source_of(t->block, number));

@@ -517,10 +517,7 @@ base_of_window(const WindowFunc *function, Query *query)
 		Node	   *arg = dp_block_rowset_base(query, lfirst(lc));
 
 		base->aggargtypes = lappend_oid(base->aggargtypes, exprType(arg));
-		base->args = lappend(base->args,
-							 makeTargetEntry((Expr *) arg,
-											 list_length(base->args) + 1,
-											 NULL, false));
+		(void) dp_block_add_target(&base->args, arg, NULL);
 	}
 	base->aggfilter = (Expr *)
 		(filter != NULL ? filter : makeBoolConst(true, false));

@@ -164,6 +164,23 @@ dp_block_name_columns(RangeTblEntry *entry, int n, const char *name)
 }
 
 /*
+ * dp_block_add_target
+ *	  Append a column to a list of targets, or an argument without a name;
+ *	  returns it.
+ */
+TargetEntry *
+dp_block_add_target(List **targets, Node *expression, const char *name)
+{
+	TargetEntry *target = makeTargetEntry((Expr *) expression,
+										  list_length(*targets) + 1,
+										  name == NULL ? NULL : pstrdup(name),
+										  false);
+
+	*targets = lappend(*targets, target);
+	return target;
+}
+
+/*
  * dp_block_group_by_all
  *	  Make a level without GROUP BY group by all of its columns.
  */
@@ -190,15 +207,13 @@ void
 dp_block_add_distinct(Query *query, Node *value)
 {
 	SortGroupClause *clause = makeNode(SortGroupClause);
-	TargetEntry *target = makeTargetEntry((Expr *) value,
-										  list_length(query->targetList) + 1,
-										  pstrdup("key"), false);
+	TargetEntry *target = dp_block_add_target(&query->targetList, value,
+											  "key");
 
 	get_sort_group_operators(exprType(value), true, true, false,
 							 &clause->sortop, &clause->eqop, NULL,
 							 &clause->hashable);
 	clause->tleSortGroupRef = target->ressortgroupref = target->resno;
-	query->targetList = lappend(query->targetList, target);
 	query->distinctClause = lappend(query->distinctClause, clause);
 }
 
@@ -218,12 +233,9 @@ dp_block_distinct_columns(Query *query, const List *columns)
 	foreach(lc, columns)
 	{
 		Var		   *column = copyObject(lfirst_node(Var, lc));
-		int			n = list_length(level->targetList) + 1;
 
 		column->varno = 1;
-		level->targetList = lappend(level->targetList,
-									makeTargetEntry((Expr *) column, n,
-													"key", false));
+		(void) dp_block_add_target(&level->targetList, (Node *) column, "key");
 	}
 	dp_block_group_by_all(level);
 	return level;

@@ -131,10 +131,7 @@ named_read_columns(ParseState *state, Oid relid, const List *columns,
 		char	   *name = get_attname(relid, lfirst_int(lc), false);
 		Node	   *var = colNameToVar(state, name, false, -1);
 
-		targets = lappend(targets,
-						  makeTargetEntry((Expr *) var,
-										  list_length(targets) + 1, name,
-										  false));
+		(void) dp_block_add_target(&targets, var, name);
 	}
 	return targets;
 }
@@ -148,21 +145,17 @@ named_read_step(const dp_unit_step *step)
 {
 	ParseState *state = make_parsestate(NULL);
 	Relation	rel = table_open(step->relid, AccessShareLock);
-	Query	   *query = makeNode(Query);
+	Query	   *query = dp_block_make_level(NIL);
 
 	addNSItemToQuery(state,
 					 addRangeTableEntryForRelation(state, rel, AccessShareLock,
 												   NULL, true, true),
 					 true, true, true);
-	query->commandType = CMD_SELECT;
-	query->querySource = QSRC_ORIGINAL;
-	query->canSetTag = true;
-	query->stmt_location = -1;
 	query->targetList = named_read_columns(state, step->relid, step->next,
 										   named_read_columns(state,
 															  step->relid,
 															  step->key, NIL));
-	query->jointree = makeFromExpr(state->p_joinlist, NULL);
+	query->jointree->fromlist = state->p_joinlist;
 	dp_compat_parsed_entries(query, state);
 	table_close(rel, NoLock);
 	free_parsestate(state);
@@ -406,16 +399,6 @@ find_columns(Query *inner, const dp_block *block)
 }
 
 static void
-named_add_target(Query *query, Node *column)
-{
-	AttrNumber	n = list_length(query->targetList) + 1;
-
-	query->targetList = lappend(query->targetList,
-								makeTargetEntry((Expr *) column, n,
-												pstrdup("column"), false));
-}
-
-static void
 add_targets(dp_joined *source, const Bitmapset *needed)
 {
 	Query	   *query = source->query;
@@ -430,12 +413,12 @@ add_targets(dp_joined *source, const Bitmapset *needed)
 			column = (Node *) makeNullConst(exprType(column),
 											exprTypmod(column),
 											exprCollation(column));
-		named_add_target(query, column);
+		(void) dp_block_add_target(&query->targetList, column, "column");
 	}
 	if (source->follow != NIL)
-		named_add_target(query,
-						 (Node *) makeNullConst(followed_type(source), -1,
-												InvalidOid));
+		(void) dp_block_add_target(&query->targetList, (Node *)
+								   makeNullConst(followed_type(source), -1,
+												 InvalidOid), "column");
 }
 
 /* Rows that are read once for two names have the columns that either needs. */

@@ -428,7 +428,7 @@ dp_block_read_predicates(Oid relid, List *texts)
 {
 	ParseState *pstate = make_parsestate(NULL);
 	Relation	relation = open_relation(relid);
-	Query	   *query = makeNode(Query);
+	Query	   *query = dp_block_make_level(NIL);
 	int			nest = NewGUCNestLevel();
 	ListCell   *lc;
 
@@ -436,24 +436,17 @@ dp_block_read_predicates(Oid relid, List *texts)
 	foreach(lc, texts)
 	{
 		predicate_place place;
-		Node	   *expression;
 
 		CHECK_FOR_INTERRUPTS();
 		place.number = foreach_current_index(lc) + 1;
 		place.text = lfirst(lc);
 		place.key = false;
-		expression = read_predicate(pstate, &place);
-		query->targetList =
-			lappend(query->targetList,
-					makeTargetEntry((Expr *) expression, place.number,
-									psprintf("p%d", place.number), false));
+		(void) dp_block_add_target(&query->targetList,
+								   read_predicate(pstate, &place),
+								   psprintf("p%d", place.number));
 	}
-	query->commandType = CMD_SELECT;
-	query->querySource = QSRC_ORIGINAL;
-	query->canSetTag = true;
 	dp_compat_parsed_entries(query, pstate);
-	query->jointree = makeFromExpr(pstate->p_joinlist, NULL);
-	query->stmt_location = -1;
+	query->jointree->fromlist = pstate->p_joinlist;
 	table_close(relation, NoLock);
 	free_parsestate(pstate);
 	AtEOXact_GUC(true, nest);

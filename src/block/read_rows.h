@@ -67,10 +67,7 @@ extern List *dp_block_add_conjuncts(List *conjuncts, Node *condition);
 extern Node *dp_block_and(List *conjuncts);
 extern bool dp_block_is_equality(const OpExpr *comparison);
 extern Node *dp_block_widened(Node *node);
-extern Query *dp_block_make_level(List *entries);
-extern Node *dp_block_make_item(int n);
 extern Node *dp_block_join_items(Node *left, Node *right);
-extern RangeTblEntry *dp_block_subquery_entry(Query *subquery);
 extern void dp_block_name_columns(RangeTblEntry *entry, int n,
 								  const char *name);
 extern void dp_block_group_by_all(Query *level);

@@ -569,12 +569,10 @@ split_block_add_keys(dp_splitter *s, Query *inner, dp_block *block)
 		joined = lappend(joined, same_type(values, target->expr));
 		split_block_add_column(s, target->resname ? target->resname : "key",
 							   (Node *) target->expr);
-		copy = makeTargetEntry(copyObject(computed),
-							   list_length(inner->targetList) + 1,
-							   pstrdup(target->resname ? target->resname :
-									   "key"), false);
+		copy = dp_block_add_target(&inner->targetList,
+								   copyObject((Node *) computed),
+								   target->resname ? target->resname : "key");
 		copy->ressortgroupref = target->ressortgroupref;
-		inner->targetList = lappend(inner->targetList, copy);
 	}
 	block->key_conditions = dp_block_key_conditions(bases, conjuncts);
 	s->combined = dp_block_join_keys(block, joined, s->conditions);
@@ -602,10 +600,7 @@ split_block_add_unit(dp_splitter *s, Query *inner, dp_block *block)
 		dp_block_no_unit();
 	block->many = true;
 	block->unit_type = exprType((Node *) unit);
-	inner->targetList =
-		lappend(inner->targetList,
-				makeTargetEntry(unit, list_length(inner->targetList) + 1,
-								pstrdup("unit"), false));
+	(void) dp_block_add_target(&inner->targetList, (Node *) unit, "unit");
 	return NULL;
 }
 
@@ -687,11 +682,8 @@ add_aggregates(dp_splitter *s, Query *inner, dp_block *block)
 			value->size = list_nth_int(s->sizes, foreach_current_index(lc));
 		block->values = lappend(block->values, value);
 		split_block_add_column(s, name, (Node *) original);
-		inner->targetList =
-			lappend(inner->targetList,
-					makeTargetEntry((Expr *) aggregate,
-									list_length(inner->targetList) + 1,
-									pstrdup(name), false));
+		(void) dp_block_add_target(&inner->targetList, (Node *) aggregate,
+								   name);
 	}
 	return NULL;
 }
@@ -736,17 +728,13 @@ refuse_columns(const dp_splitter *s)
 static Query *
 make_inner(Query *query)
 {
-	Query	   *inner = makeNode(Query);
+	Query	   *inner = dp_block_make_level(NIL);
 
-	inner->commandType = CMD_SELECT;
-	inner->querySource = QSRC_ORIGINAL;
-	inner->canSetTag = true;
 	inner->hasAggs = query->hasAggs;
 	inner->hasRowSecurity = query->hasRowSecurity;
 	dp_compat_take_entries(inner, query);
 	inner->jointree = query->jointree;
 	inner->groupClause = query->groupClause;
-	inner->stmt_location = -1;
 	return inner;
 }
 

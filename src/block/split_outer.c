@@ -273,12 +273,7 @@ spread_parameters(Aggref *aggregate)
 	aggregate->aggargtypes = list_delete_last(aggregate->aggargtypes);
 	foreach(lc, array->elements)
 	{
-		Expr	   *parameter = lfirst(lc);
-		int			place = list_length(aggregate->args) + 1;
-
-		aggregate->args = lappend(aggregate->args,
-								  makeTargetEntry(parameter, place, NULL,
-												  false));
+		(void) dp_block_add_target(&aggregate->args, lfirst(lc), NULL);
 		aggregate->aggargtypes = lappend_oid(aggregate->aggargtypes,
 											 array->element_typeid);
 	}

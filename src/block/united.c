@@ -71,14 +71,9 @@ columns_of(int item, const List *targets)
 	ListCell   *lc;
 
 	foreach(lc, targets)
-	{
-		Var		   *column = makeVarFromTargetEntry(item, lfirst(lc));
-
-		columns = lappend(columns,
-						  makeTargetEntry((Expr *) column,
-										  list_length(columns) + 1,
-										  pstrdup("column"), false));
-	}
+		(void) dp_block_add_target(&columns, (Node *)
+								   makeVarFromTargetEntry(item, lfirst(lc)),
+								   "column");
 	return columns;
 }
 
@@ -107,9 +102,13 @@ make_operation(SetOperation op, bool all, Node *left, Node *right,
 	return (Node *) operation;
 }
 
-/* Make a level the UNION ALL of some entries, and nothing else. */
-static void
-united_unite(Query *level, List *entries)
+/*
+ * dp_block_unite
+ *	  Make a level the UNION ALL of some entries, and nothing else, with
+ *	  columns like its targets.
+ */
+void
+dp_block_unite(Query *level, List *entries)
 {
 	Node	   *united = dp_block_make_item(1);
 	int			n;
@@ -119,7 +118,10 @@ united_unite(Query *level, List *entries)
 	for (n = 2; n <= list_length(entries); n++)
 		united = make_operation(SETOP_UNION, true, united,
 								dp_block_make_item(n), level->targetList);
-	level->setOperations = united;
+	if (IsA(united, RangeTblRef))
+		level->jointree->fromlist = list_make1(united);
+	else
+		level->setOperations = united;
 }
 
 /* ---- operations as levels ---- */
@@ -179,14 +181,11 @@ mark_side(Node *operand, const Query *level, bool side)
 {
 	RangeTblEntry *entry = move_operand(operand, level, 2);
 	Query	   *marked = dp_block_make_level(list_make1(entry));
-	List	   *targets = columns_of(1, entry->subquery->targetList);
 
 	marked->jointree->fromlist = list_make1(dp_block_make_item(1));
-	marked->targetList =
-		lappend(targets,
-				makeTargetEntry((Expr *) makeBoolConst(side, false),
-								list_length(targets) + 1, pstrdup("side"),
-								false));
+	marked->targetList = columns_of(1, entry->subquery->targetList);
+	(void) dp_block_add_target(&marked->targetList,
+							   makeBoolConst(side, false), "side");
 	return dp_block_subquery_entry(marked);
 }
 
@@ -214,7 +213,8 @@ group_united(Query *level, SetOperationStmt *root)
 	if (root->op == SETOP_UNION)
 	{
 		united->targetList = level->targetList;
-		united_unite(united, add_united(NIL, (Node *) root, level, false, 1));
+		dp_block_unite(united,
+					   add_united(NIL, (Node *) root, level, false, 1));
 	}
 	else
 	{
@@ -224,7 +224,7 @@ group_united(Query *level, SetOperationStmt *root)
 		TargetEntry *side = llast(left->subquery->targetList);
 
 		united->targetList = lappend(list_copy(level->targetList), side);
-		united_unite(united, sides);
+		dp_block_unite(united, sides);
 	}
 	level->rtable = list_make1(dp_block_subquery_entry(united));
 	level->jointree = makeFromExpr(list_make1(dp_block_make_item(1)), NULL);
@@ -252,7 +252,7 @@ dp_block_group_operation(Query *level)
 	level->sortClause = NIL;
 	dp_compat_forget_rights(level);
 	if (root->all)
-		united_unite(level, add_united(NIL, (Node *) root, level, true, 0));
+		dp_block_unite(level, add_united(NIL, (Node *) root, level, true, 0));
 	else
 		group_united(level, root);
 }

@@ -320,11 +320,7 @@ take_apart(Node *quals, List **compared, List **others)
 static void
 walk_add_key(Query *groups, Node *key)
 {
-	groups->targetList =
-		lappend(groups->targetList,
-				makeTargetEntry(copyObject((Expr *) key),
-								list_length(groups->targetList) + 1,
-								pstrdup("key"), false));
+	(void) dp_block_add_target(&groups->targetList, copyObject(key), "key");
 }
 
 static Node *
@@ -451,11 +447,7 @@ walk_read_values(const List *operands, int table, const Query *outer)
 		IncrementVarSublevelsUp(value, -1, 1);
 		ChangeVarNodes(value, table, 1, 0);
 		present = lappend(present, is_present(value));
-		values->targetList =
-			lappend(values->targetList,
-					makeTargetEntry((Expr *) value,
-									list_length(values->targetList) + 1,
-									pstrdup("value"), false));
+		(void) dp_block_add_target(&values->targetList, value, "value");
 	}
 	values->jointree->quals = dp_block_and(present);
 	dp_block_group_by_all(values);
@@ -589,12 +581,8 @@ value_of_group(Query *groups, Aggref *aggregate)
 		if (equal(((TargetEntry *) lfirst(lc))->expr, aggregate))
 			target = lfirst(lc);
 	if (target == NULL)
-	{
-		target = makeTargetEntry((Expr *) copyObject(aggregate),
-								 list_length(groups->targetList) + 1,
-								 pstrdup("value"), false);
-		groups->targetList = lappend(groups->targetList, target);
-	}
+		target = dp_block_add_target(&groups->targetList,
+									 copyObject((Node *) aggregate), "value");
 	column = dp_bridge_add_nulling(walk_column_of(groups, target->resno),
 								   JOIN);
 	if (!dp_catalog_counts_rows(
@@ -662,9 +650,8 @@ make_one(void)
 {
 	Query	   *one = dp_block_make_level(NIL);
 
-	one->targetList = list_make1(makeTargetEntry((Expr *)
-												 makeBoolConst(true, false),
-												 1, pstrdup("one"), false));
+	(void) dp_block_add_target(&one->targetList, makeBoolConst(true, false),
+							   "one");
 	return dp_block_subquery_entry(one);
 }
 

@@ -21,6 +21,7 @@
 #include "parser/parse_agg.h"
 #include "rewrite/rewriteManip.h"
 
+#include "../block/dp_block.h"
 #include "level.h"
 
 #define SETS_MAX 64
@@ -119,17 +120,6 @@ grouping_value(const GroupingFunc *grouping, const List *set)
 					 Int32GetDatum(value), false, true);
 }
 
-static TargetEntry *
-grouping_sets_add_target(Query *query, Expr *expression)
-{
-	int			n = list_length(query->targetList) + 1;
-	TargetEntry *target = makeTargetEntry(expression, n,
-										  psprintf("column%d", n), false);
-
-	query->targetList = lappend(query->targetList, target);
-	return target;
-}
-
 static Query *
 make_set(const Query *query, const set_split *s, const List *set)
 {
@@ -156,7 +146,8 @@ make_set(const Query *query, const set_split *s, const List *set)
 		Expr	   *shown = grouped ? copyObject((Expr *) key) :
 		(Expr *) makeNullConst(exprType(key), exprTypmod(key),
 							   exprCollation(key));
-		TargetEntry *target = grouping_sets_add_target(level, shown);
+		TargetEntry *target = dp_block_add_target(&level->targetList,
+												  (Node *) shown, "column");
 
 		if (!grouped)
 			continue;
@@ -167,98 +158,28 @@ make_set(const Query *query, const set_split *s, const List *set)
 										foreach_current_index(lc))));
 	}
 	foreach(lc, s->aggregates)
-		(void) grouping_sets_add_target(level, copyObject(lfirst(lc)));
+		(void) dp_block_add_target(&level->targetList, copyObject(lfirst(lc)),
+								   "column");
 	foreach(lc, s->groupings)
-		(void) grouping_sets_add_target(level,
-										(Expr *) grouping_value(lfirst(lc),
-																set));
+		(void) dp_block_add_target(&level->targetList, (Node *)
+								   grouping_value(lfirst(lc), set), "column");
 	IncrementVarSublevelsUp((Node *) level, SET_DEPTH, 1);
 	return level;
 }
 
 /* ---- all of them ---- */
 
-static RangeTblEntry *
-grouping_sets_make_entry(Query *subquery, const char *name)
-{
-	RangeTblEntry *entry = makeNode(RangeTblEntry);
-	List	   *names = NIL;
-	ListCell   *lc;
-
-	foreach(lc, subquery->targetList)
-		names = lappend(names, makeString(pstrdup(
-			lfirst_node(TargetEntry, lc)->resname)));
-	entry->rtekind = RTE_SUBQUERY;
-	entry->subquery = subquery;
-	entry->eref = makeAlias(name, names);
-	entry->inFromCl = true;
-	return entry;
-}
-
-static Node *
-reference_to(int n)
-{
-	RangeTblRef *reference = makeNode(RangeTblRef);
-
-	reference->rtindex = n;
-	return (Node *) reference;
-}
-
-/* UNION ALL of levels with the same columns. */
 static Query *
-make_union(List *levels)
+make_union(const List *levels)
 {
-	Query	   *all = makeNode(Query);
-	Query	   *first = linitial(levels);
-	Node	   *tree = reference_to(1);
+	Query	   *all = dp_block_make_level(NIL);
+	List	   *entries = NIL;
 	ListCell   *lc;
 
-	all->commandType = CMD_SELECT;
-	all->canSetTag = true;
-	all->stmt_location = -1;
 	foreach(lc, levels)
-	{
-		SetOperationStmt *both;
-		ListCell   *target;
-
-		all->rtable = lappend(all->rtable,
-							  grouping_sets_make_entry(lfirst(lc), "set"));
-		if (foreach_current_index(lc) == 0)
-			continue;
-		both = makeNode(SetOperationStmt);
-		both->op = SETOP_UNION;
-		both->all = true;
-		both->larg = tree;
-		both->rarg = reference_to(foreach_current_index(lc) + 1);
-		foreach(target, first->targetList)
-		{
-			Node	   *column = (Node *)
-			lfirst_node(TargetEntry, target)->expr;
-
-			both->colTypes = lappend_oid(both->colTypes, exprType(column));
-			both->colTypmods = lappend_int(both->colTypmods, -1);
-			both->colCollations = lappend_oid(both->colCollations,
-											  exprCollation(column));
-		}
-		tree = (Node *) both;
-	}
-	foreach(lc, first->targetList)
-	{
-		Node	   *column = (Node *) lfirst_node(TargetEntry, lc)->expr;
-
-		(void) grouping_sets_add_target(all, (Expr *)
-										makeVar(1,
-												foreach_current_index(lc) + 1,
-												exprType(column), -1,
-												exprCollation(column), 0));
-	}
-	if (list_length(levels) == 1)
-		all->jointree = makeFromExpr(list_make1(tree), NULL);
-	else
-	{
-		all->setOperations = tree;
-		all->jointree = makeFromExpr(NIL, NULL);
-	}
+		entries = lappend(entries, dp_block_subquery_entry(lfirst(lc)));
+	all->targetList = linitial_node(Query, levels)->targetList;
+	dp_block_unite(all, entries);
 	return all;
 }
 
@@ -267,7 +188,8 @@ make_union(List *levels)
 static Var *
 column(const set_split *s, int n, Node *like)
 {
-	return makeVar(1, n, exprType(like), -1, exprCollation(like), s->level);
+	return makeVar(1, n, exprType(like), exprTypmod(like),
+				   exprCollation(like), s->level);
 }
 
 static int
@@ -388,9 +310,8 @@ dp_rewrite_split_sets(Query *query, List **levels)
 
 	*query = *copy;
 	dp_compat_replace_entries(query,
-							  grouping_sets_make_entry(make_union(*levels),
-													   "sets"));
-	query->jointree = makeFromExpr(list_make1(reference_to(1)), having);
+							  dp_block_subquery_entry(make_union(*levels)));
+	query->jointree = makeFromExpr(list_make1(dp_block_make_item(1)), having);
 	query->targetList = targets;
 	query->groupClause = NIL;
 	query->groupDistinct = false;

@@ -26,6 +26,7 @@
 #include "utils/portal.h"
 #include "utils/rel.h"
 
+#include "../block/dp_block.h"
 #include "level.h"
 
 /* Number of the same column in the twin, or 0 if there is none. */
@@ -87,28 +88,20 @@ dp_rewrite_select_from(Relation table, Relation relation,
 {
 	ParseState *state = make_parsestate(NULL);
 	TupleDesc	columns = RelationGetDescr(relation);
-	Query	   *query = makeNode(Query);
-	RangeTblRef *from = makeNode(RangeTblRef);
+	Query	   *query = dp_block_make_level(NIL);
 	int			i;
 
 	(void) addRangeTableEntryForRelation(state, table, AccessShareLock, NULL,
 										 false, true);
-	from->rtindex = 1;
-	query->commandType = CMD_SELECT;
-	query->querySource = QSRC_ORIGINAL;
-	query->canSetTag = true;
 	for (i = 0; i < columns->natts; i++)
 	{
 		Form_pg_attribute wanted = TupleDescAttr(columns, i);
 		Expr	   *value = find(state, RelationGetDescr(table), wanted);
 
-		query->targetList =
-			lappend(query->targetList,
-					makeTargetEntry(value, wanted->attnum,
-									pstrdup(NameStr(wanted->attname)),
-									false));
+		(void) dp_block_add_target(&query->targetList, (Node *) value,
+								   NameStr(wanted->attname));
 	}
-	query->jointree = makeFromExpr(list_make1(from), NULL);
+	query->jointree->fromlist = list_make1(dp_block_make_item(1));
 	dp_compat_parsed_entries(query, state);
 	free_parsestate(state);
 	return query;

@@ -100,6 +100,16 @@ SELECT * FROM same('SELECT ward, (SELECT count(*) FROM plain_ward w WHERE w.code
 SELECT * FROM same('SELECT ward, count(*), grouping(ward) FROM person WHERE ward < ''D'' GROUP BY ROLLUP (ward) ORDER BY 3, 1');
 SELECT * FROM same('SELECT sex, ward, upper(ward) || ''x'', sum(age), grouping(ward, sex) FROM people WHERE ward < ''C'' GROUP BY CUBE (sex, ward) HAVING sum(age) > 0 ORDER BY 5, 1, 2 LIMIT 7');
 SELECT * FROM same('WITH p AS (SELECT sex, feel FROM people) SELECT coalesce(sex::text, ''all''), n, sum(n) OVER (PARTITION BY sex IS NULL) FROM (SELECT sex, count(*) AS n FROM p GROUP BY GROUPING SETS ((sex), (), (sex))) q ORDER BY 1, 2');
+-- their keys have the type modifiers of the plain query
+SET ROLE :owner;
+CREATE TABLE coded (id int PRIMARY KEY, code varchar(7));
+INSERT INTO coded SELECT i, chr(65 + i % 2) FROM generate_series(1, 100) i;
+SELECT dp_protect('coded', dataset => :'schema') \g /dev/null
+SELECT dp_declare('coded', 'code', keys => ARRAY['A', 'B']) \g /dev/null
+SET ROLE :analyst;
+CREATE TABLE rolled AS SELECT code, count(*) FROM coded GROUP BY ROLLUP (code);
+RESET ROLE;
+SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'rolled'::regclass AND attnum > 0 ORDER BY attnum;
 -- keys alone are public values
 SELECT * FROM same('SELECT DISTINCT sex FROM person ORDER BY 1');
 SELECT * FROM same('SELECT count(*) FROM (SELECT sex FROM person GROUP BY sex) q');
