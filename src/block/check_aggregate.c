@@ -199,8 +199,7 @@ is_unit(const dp_splitter *s, Node *base)
 		return aggregate_are_units(s, ((CoalesceExpr *) base)->args);
 	base = dp_block_widened(base);
 	type = getBaseType(exprType(base));
-	while (IsA(base, RelabelType))
-		base = (Node *) ((RelabelType *) base)->arg;
+	base = dp_bridge_unlabelled(base);
 	if (!s->rowset.many || !IsA(base, Var))
 		return false;
 	relation = dp_block_leaf(&s->rowset, ((Var *) base)->varno)->relation;

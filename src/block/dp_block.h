@@ -119,6 +119,7 @@ typedef struct dp_block
 } dp_block;
 
 /* ---- levels as trees (make_level.c, united.c) ---- */
+extern Node *dp_block_widened(Node *node);
 extern Query *dp_block_make_level(List *entries);
 extern Node *dp_block_make_item(int n);
 extern RangeTblEntry *dp_block_subquery_entry(Query *subquery);

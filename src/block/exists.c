@@ -11,7 +11,6 @@
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/tlist.h"
-#include "parser/parse_clause.h"
 #include "parser/parse_oper.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
@@ -244,16 +243,10 @@ raise_mutator(Node *node, void *context)
 static void
 exists_add_key(Var *column, Query *subquery)
 {
-	SortGroupClause *clause = makeNode(SortGroupClause);
-	TargetEntry *target = dp_block_add_target(&subquery->targetList,
-											  copyObject((Node *) column),
-											  "column");
-
-	get_sort_group_operators(column->vartype, false, true, false, NULL,
-							 &clause->eqop, NULL, &clause->hashable);
-	clause->tleSortGroupRef = assignSortGroupRef(target,
-												 subquery->targetList);
-	subquery->groupClause = lappend(subquery->groupClause, clause);
+	dp_block_group_by(subquery,
+					  dp_block_add_target(&subquery->targetList,
+										  copyObject((Node *) column),
+										  "column"));
 }
 
 /*

@@ -430,12 +430,10 @@ static void
 add_fact(const OpExpr *equality, Node *side, Node *other, Relids usable,
 		 List **facts)
 {
-	Node	   *plain = side;
+	Node	   *plain = dp_bridge_unlabelled(side);
 	Relids		known = pull_varnos(NULL, other);
 	join_fact  *fact;
 
-	while (IsA(plain, RelabelType))
-		plain = (Node *) ((RelabelType *) plain)->arg;
 	if (!IsA(plain, Var) || ((Var *) plain)->varattno <= 0 ||
 		bms_is_member(((Var *) plain)->varno, known) ||
 		(usable != NULL && !bms_is_member(((Var *) plain)->varno, usable)) ||

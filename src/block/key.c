@@ -396,8 +396,7 @@ dp_block_classify_image(Query *query, Node *base, dp_key *key,
 static Var *
 plain_column(Node *node)
 {
-	while (node != NULL && IsA(node, RelabelType))
-		node = (Node *) ((RelabelType *) node)->arg;
+	node = dp_bridge_unlabelled(node);
 	return node != NULL && IsA(node, Var) ? (Var *) node : NULL;
 }
 
@@ -426,8 +425,7 @@ constant_field(Node *node)
 {
 	char	   *field;
 
-	while (node != NULL && IsA(node, RelabelType))
-		node = (Node *) ((RelabelType *) node)->arg;
+	node = dp_bridge_unlabelled(node);
 	if (node == NULL || !IsA(node, Const) || ((Const *) node)->constisnull ||
 		((Const *) node)->consttype != TEXTOID)
 		return NULL;

@@ -187,8 +187,7 @@ joined_only_column(Node *expression, Index *leaf)
 static bool
 is_input(const Node *node)
 {
-	while (node != NULL && IsA(node, RelabelType))
-		node = (const Node *) ((const RelabelType *) node)->arg;
+	node = dp_bridge_unlabelled(node);
 	return node != NULL && IsA(node, Var);
 }
 

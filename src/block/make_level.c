@@ -10,6 +10,7 @@
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "parser/parse_clause.h"
 #include "parser/parse_oper.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -180,6 +181,19 @@ dp_block_add_target(List **targets, Node *expression, const char *name)
 	return target;
 }
 
+/* dp_block_group_by: add a column of a level to its GROUP BY. */
+void
+dp_block_group_by(Query *level, TargetEntry *target)
+{
+	SortGroupClause *clause = makeNode(SortGroupClause);
+
+	get_sort_group_operators(exprType((Node *) target->expr), false, true,
+							 false, NULL, &clause->eqop, NULL,
+							 &clause->hashable);
+	clause->tleSortGroupRef = assignSortGroupRef(target, level->targetList);
+	level->groupClause = lappend(level->groupClause, clause);
+}
+
 /*
  * dp_block_group_by_all
  *	  Make a level without GROUP BY group by all of its columns.
@@ -190,16 +204,7 @@ dp_block_group_by_all(Query *level)
 	ListCell   *lc;
 
 	foreach(lc, level->targetList)
-	{
-		TargetEntry *target = lfirst(lc);
-		SortGroupClause *clause = makeNode(SortGroupClause);
-
-		target->ressortgroupref = clause->tleSortGroupRef = target->resno;
-		get_sort_group_operators(exprType((Node *) target->expr), false, true,
-								 false, NULL, &clause->eqop, NULL,
-								 &clause->hashable);
-		level->groupClause = lappend(level->groupClause, clause);
-	}
+		dp_block_group_by(level, lfirst(lc));
 }
 
 /* dp_block_add_distinct: add a column to SELECT DISTINCT. */

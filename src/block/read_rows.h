@@ -66,10 +66,10 @@ extern dp_refusal *dp_block_rowset_verify(Query *query, List *cte_stack,
 extern List *dp_block_add_conjuncts(List *conjuncts, Node *condition);
 extern Node *dp_block_and(List *conjuncts);
 extern bool dp_block_is_equality(const OpExpr *comparison);
-extern Node *dp_block_widened(Node *node);
 extern Node *dp_block_join_items(Node *left, Node *right);
 extern void dp_block_name_columns(RangeTblEntry *entry, int n,
 								  const char *name);
+extern void dp_block_group_by(Query *level, TargetEntry *target);
 extern void dp_block_group_by_all(Query *level);
 extern void dp_block_add_distinct(Query *query, Node *value);
 extern Node *dp_block_of_all(Oid function, Node *condition);

@@ -229,11 +229,10 @@ same_kind(Oid column, Oid compared)
 static AttrNumber
 partition_column(dp_splitter *s, const Bitmapset *columns, Node *expression)
 {
-	Node	   *base = dp_block_rowset_base(s->query, expression);
+	Node	   *base =
+		dp_bridge_unlabelled(dp_block_rowset_base(s->query, expression));
 	Var		   *column;
 
-	while (IsA(base, RelabelType))
-		base = (Node *) ((RelabelType *) base)->arg;
 	if (!IsA(base, Var) || ((Var *) base)->varlevelsup != 0)
 		return 0;
 	column = (Var *) base;

@@ -544,10 +544,9 @@ static void
 unit_levels_add_column(dp_unit_level *sizes, Query *level,
 					   const dp_block *block, Node *column, bool apart)
 {
-	const Node *base = dp_block_rowset_base(level, column);
+	const Node *base =
+		dp_bridge_unlabelled(dp_block_rowset_base(level, column));
 
-	while (IsA(base, RelabelType))
-		base = (const Node *) ((const RelabelType *) base)->arg;
 	if (get_typlen(exprType(column)) > 0)
 		add_bytes(sizes, column, 0);
 	else if (!IsA(base, Var))
@@ -667,14 +666,6 @@ block_measure_windows(Query *level, const dp_block *block, int sources,
 #define GROUP_BYTES 256			/* of a hash table, per group */
 
 /* ---- what rows are made of ---- */
-
-static const Node *
-plain(const Node *node)
-{
-	while (IsA(node, RelabelType))
-		node = (const Node *) ((const RelabelType *) node)->arg;
-	return node;
-}
 
 /* Is a column of an item equated with something that does not use the item? */
 static bool
@@ -976,7 +967,7 @@ dp_block_key_spreads(const dp_block *block, int n)
 static bool
 unit_levels_is_column(Query *level, Node *value)
 {
-	return IsA(plain(dp_block_rowset_base(level, value)), Var);
+	return IsA(dp_bridge_unlabelled(dp_block_rowset_base(level, value)), Var);
 }
 
 /*

@@ -77,3 +77,16 @@ dp_bridge_contains(Node *tree, dp_node_test test, void *context, int flags)
 	return flags & DP_WALK_INSIDE ? contains_enter((Query *) tree, &walk) :
 		contains_walker(tree, &walk);
 }
+
+/*
+ * dp_bridge_unlabelled
+ *	  The expression, which may be NULL, below casts to binary-compatible
+ *	  types.
+ */
+Node *
+dp_bridge_unlabelled(const Node *node)
+{
+	while (node != NULL && IsA(node, RelabelType))
+		node = (const Node *) ((const RelabelType *) node)->arg;
+	return unconstify(Node *, node);
+}

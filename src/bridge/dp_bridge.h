@@ -306,6 +306,7 @@ typedef bool (*dp_node_test) (Node *node, const dp_walk *walk);
 
 extern bool dp_bridge_contains(Node *tree, dp_node_test test, void *context,
 							   int flags);
+extern Node *dp_bridge_unlabelled(const Node *node);
 
 /* ---- pages made resident before rows are read (resident.c) ---- */
 extern bool dp_bridge_populate(char *memory, Size bytes);

@@ -46,8 +46,7 @@ plain_var(Node *node)
 {
 	Var		   *var;
 
-	while (node != NULL && IsA(node, RelabelType))
-		node = (Node *) ((RelabelType *) node)->arg;
+	node = dp_bridge_unlabelled(node);
 	if (node == NULL || !IsA(node, Var))
 		return NULL;
 	var = (Var *) node;

@@ -101,6 +101,16 @@ dp_places_read_declared(const char *text, Oid type, int32 typmod)
 	return value;
 }
 
+/* dp_places_read_bound: a declared bound as a number. */
+Numeric
+dp_places_read_bound(const char *text, Oid type)
+{
+	if (!dp_places_is_time(type))
+		return DatumGetNumeric(dp_places_read_declared(text, NUMERICOID, -1));
+	return dp_places_time_numeric(dp_places_read_declared(text, type, -1),
+								  type);
+}
+
 /* dp_places_declared_integer: a declared text of a dense axis's type. */
 int64
 dp_places_declared_integer(const char *text, Oid type)
@@ -426,15 +436,6 @@ axis_make_bins(dp_axis *axis, Oid type, Numeric lower, Numeric upper)
 	}
 }
 
-static Numeric
-bound_number(const char *text, Oid type)
-{
-	if (!dp_places_is_time(type))
-		return DatumGetNumeric(dp_places_read_declared(text, NUMERICOID, -1));
-	return dp_places_time_numeric(dp_places_read_declared(text, type, -1),
-								   type);
-}
-
 static bool
 can_have_bins(Oid type)
 {
@@ -490,8 +491,8 @@ dp_places_axis_make_declared_bins(dp_axis *axis, Oid relid, AttrNumber attnum,
 		raise_bins(axis, "Its bounds are not declared.",
 				   "Ask the data owner to run dp_declare(relation, column, "
 				   "lower => ..., upper => ...).");
-	axis_make_bins(axis, type, bound_number(declared->lower, type),
-				   bound_number(declared->upper, type));
+	axis_make_bins(axis, type, dp_places_read_bound(declared->lower, type),
+				   dp_places_read_bound(declared->upper, type));
 	dp_places_axis_set_last_places(axis, axis->bins, false, nullable);
 	axis->values->complete = counts_whole(type);	/* there is no NaN */
 }

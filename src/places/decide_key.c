@@ -69,15 +69,6 @@ add(breaking *b, Datum value)
 }
 
 static bool
-decide_is_column(const Node *node)
-{
-	while (node != NULL && IsA(node, RelabelType))
-		node = (const Node *) ((const RelabelType *) node)->arg;
-	return node != NULL && IsA(node, Var) &&
-		((const Var *) node)->varattno == DP_KEY_COLUMN;
-}
-
-static bool
 is_ordering(const breaking *b, Oid operator)
 {
 	Oid			negator = get_negator(operator);
@@ -155,16 +146,16 @@ decide_is_comparison(breaking *b, const Node *node)
 		case T_DistinctExpr:
 			if (list_length(pair->args) != 2 || !is_ordering(b, pair->opno))
 				return false;
-			return decide_is_column(linitial(pair->args)) ?
+			return dp_places_is_column(linitial(pair->args)) ?
 				decide_add_constant(b, lsecond(pair->args)) :
-				decide_is_column(lsecond(pair->args)) &&
+				dp_places_is_column(lsecond(pair->args)) &&
 				decide_add_constant(b, linitial(pair->args));
 		case T_ScalarArrayOpExpr:
 			return is_ordering(b, list->opno) &&
-				decide_is_column(linitial(list->args)) &&
+				dp_places_is_column(linitial(list->args)) &&
 				add_array(b, lsecond(list->args));
 		case T_NullTest:
-			return decide_is_column((const Node *)
+			return dp_places_is_column((const Node *)
 									((const NullTest *) node)->arg);
 		default:
 			return false;

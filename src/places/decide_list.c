@@ -44,8 +44,7 @@ typedef struct named_order
 static const Var *
 list_input_of(const naming *n, const Node *node)
 {
-	while (node != NULL && IsA(node, RelabelType))
-		node = (const Node *) ((const RelabelType *) node)->arg;
+	node = dp_bridge_unlabelled(node);
 	return node != NULL && IsA(node, Var) &&
 		((const Var *) node)->varattno == n->input ? (const Var *) node : NULL;
 }

@@ -101,8 +101,7 @@ refine_by_zone(refining *r, pg_tz *zone)
 static char *
 constant_text(const Node *node)
 {
-	while (node != NULL && IsA(node, RelabelType))
-		node = (const Node *) ((const RelabelType *) node)->arg;
+	node = dp_bridge_unlabelled(node);
 	if (node == NULL || !IsA(node, Const) || ((Const *) node)->constisnull ||
 		((Const *) node)->consttype != TEXTOID)
 		return NULL;

@@ -59,6 +59,7 @@ extern dp_value_range dp_places_declared_interval(const dp_key *key,
 											   Oid column_type);
 extern int64 dp_places_ordered(Oid type, Datum value);
 extern Datum dp_places_ordered_datum(Oid type, int64 value);
+extern bool dp_places_is_column(const Node *node);
 extern bool dp_places_is_comparison(const Node *condition, Oid column_type);
 extern void dp_places_narrow(const dp_key *key, Oid column_type,
 							 dp_value_range *interval);

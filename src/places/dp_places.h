@@ -91,6 +91,7 @@ extern int64 dp_places_declared_integer(const char *text, Oid type);
 extern bool dp_places_is_integer(Oid type);
 extern bool dp_places_is_time(Oid type);
 extern Numeric dp_places_time_numeric(Datum value, Oid type);
+extern Numeric dp_places_read_bound(const char *text, Oid type);
 
 /*
  * Scale of numeric(p, s) from its typmod: eleven bits, signed, as in

@@ -421,15 +421,6 @@ bounds_as_type(dp_interval a, Oid type)
 	return a;
 }
 
-static Numeric
-read_bound(const char *text, Oid type)
-{
-	if (!dp_places_is_time(type))
-		return DatumGetNumeric(dp_places_read_declared(text, NUMERICOID, -1));
-	return dp_places_time_numeric(dp_places_read_declared(text, type, -1),
-								  type);
-}
-
 static dp_interval
 bounds_find_column(const Var *var, const interval_walk *walk)
 {
@@ -441,10 +432,9 @@ bounds_find_column(const Var *var, const interval_walk *walk)
 		return dp_places_interval_everything();
 	/* the nearest float may be beyond a declared bound */
 	return bounds_as_type(dp_places_interval_hull(
-					   dp_places_interval_point(read_bound(declared->lower,
-														   type)),
-					   dp_places_interval_point(read_bound(declared->upper,
-														   type))), type);
+		dp_places_interval_point(dp_places_read_bound(declared->lower, type)),
+		dp_places_interval_point(dp_places_read_bound(declared->upper, type))),
+						  type);
 }
 
 static const Const *

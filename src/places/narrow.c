@@ -140,11 +140,11 @@ cut_by(const narrowing *n, const OpExpr *comparison, int strategy)
 	cut(n, other, strategy);
 }
 
-static bool
-narrow_is_column(const Node *node)
+/* dp_places_is_column: is it the key's column, perhaps as another type? */
+bool
+dp_places_is_column(const Node *node)
 {
-	while (node != NULL && IsA(node, RelabelType))
-		node = (const Node *) ((const RelabelType *) node)->arg;
+	node = dp_bridge_unlabelled(node);
 	return node != NULL && IsA(node, Var) &&
 		((const Var *) node)->varattno == DP_KEY_COLUMN;
 }
@@ -167,14 +167,14 @@ narrow_by_comparison(const narrowing *n, OpExpr *comparison)
 	if (list_length(comparison->args) != 2)
 		return;
 	if (IsA(linitial(comparison->args), Const) &&
-		narrow_is_column(lsecond(comparison->args)) &&
+		dp_places_is_column(lsecond(comparison->args)) &&
 		OidIsValid(get_commutator(comparison->opno)))
 	{
 		comparison = copyObject(comparison);
 		CommuteOpExpr(comparison);
 		set_opfuncid(comparison);
 	}
-	if (!narrow_is_column(linitial(comparison->args)) ||
+	if (!dp_places_is_column(linitial(comparison->args)) ||
 		!IsA(lsecond(comparison->args), Const) ||
 		((Const *) lsecond(comparison->args))->constisnull ||
 		!is_monotone(n->type, lsecond(comparison->args)))
@@ -229,9 +229,9 @@ dp_places_is_comparison(const Node *condition, Oid column_type)
 		return false;
 	left = linitial(comparison->args);
 	right = lsecond(comparison->args);
-	return ((narrow_is_column(left) && IsA(right, Const) &&
+	return ((dp_places_is_column(left) && IsA(right, Const) &&
 			 is_monotone(column_type, (const Const *) right)) ||
-			(narrow_is_column(right) && IsA(left, Const) &&
+			(dp_places_is_column(right) && IsA(left, Const) &&
 			 is_monotone(column_type, (const Const *) left))) &&
 		get_op_opfamily_strategy(comparison->opno, cache->btree_opf) !=
 		InvalidStrategy;

@@ -10,6 +10,7 @@
 #include "parser/parsetree.h"
 #include "utils/fmgroids.h"
 
+#include "../block/dp_block.h"
 #include "level.h"
 
 /*
@@ -107,15 +108,7 @@ static bool is_unit_below(const dp_level *parent, Query *query,
 static Node *
 uncast(Node *node)
 {
-	const FuncExpr *call = (const FuncExpr *) node;
-
-	if (node != NULL && IsA(node, FuncExpr) &&
-		(call->funcid == F_INT8_INT4 || call->funcid == F_INT8_INT2 ||
-		 call->funcid == F_INT4_INT2))
-		node = linitial(call->args);
-	while (node != NULL && IsA(node, RelabelType))
-		node = (Node *) ((RelabelType *) node)->arg;
-	return node;
+	return node == NULL ? NULL : dp_bridge_unlabelled(dp_block_widened(node));
 }
 
 /* Whether all of them are the unit. */

@@ -65,9 +65,9 @@ extern dp_refusal *dp_rules_check_collation(Oid collation, int location);
 typedef dp_refusal *(*dp_rules_checker) (Node *expression);
 
 extern const char *dp_rules_policies_text(Query *query);
-extern dp_refusal *dp_rules_in_policy(dp_refusal *refusal,
-									  dp_rules_checker check, Query *level,
-									  RangeTblEntry *entry);
+extern dp_refusal *dp_rules_check_in_policies(Query *level,
+											  dp_rules_checker check,
+											  dp_rules_checker check_one);
 
 /* ---- expression_check.c ---- */
 

@@ -481,25 +481,6 @@ check_settled_array(ScalarArrayOpExpr *expr)
 										true);
 }
 
-/* Check what policies add to a level; refusals name the policy. */
-static dp_refusal *
-check_settled_policies(Query *level)
-{
-	dp_refusal *refusal;
-	ListCell   *lc;
-
-	foreach(lc, level->rtable)
-	{
-		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
-
-		refusal = dp_rules_check_settled((Node *) entry->securityQuals);
-		if (refusal != NULL)
-			return dp_rules_in_policy(refusal, dp_rules_check_settled, level,
-									  entry);
-	}
-	return NULL;
-}
-
 /* Whether a node is refused; *context then says why. */
 static bool
 may_not_settle(Node *node, const dp_walk *walk)
@@ -507,7 +488,9 @@ may_not_settle(Node *node, const dp_walk *walk)
 	dp_refusal **refusal = walk->context;
 
 	if (IsA(node, Query))
-		*refusal = check_settled_policies((Query *) node);
+		*refusal = dp_rules_check_in_policies((Query *) node,
+											  dp_rules_check_settled,
+											  dp_rules_check_settled);
 	else if (dp_rules_is_later(node))
 		*refusal = refuse_shape(exprLocation(node), NULL,
 								"Compute it first and pass its value as a "

@@ -203,17 +203,8 @@ check_windows(const Query *query)
 static dp_refusal *
 check_policies(Query *query)
 {
-	ListCell   *cell;
-
-	foreach(cell, query->rtable)
-	{
-		RangeTblEntry *entry = lfirst_node(RangeTblEntry, cell);
-		dp_refusal *refusal = check_expressions((Node *) entry->securityQuals);
-
-		if (refusal != NULL)
-			return dp_rules_in_policy(refusal, dp_rules_check, query, entry);
-	}
-	return NULL;
+	return dp_rules_check_in_policies(query, check_expressions,
+									  dp_rules_check);
 }
 
 static dp_refusal *

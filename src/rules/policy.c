@@ -442,13 +442,13 @@ dp_rules_policies_text(Query *query)
 }
 
 /*
- * dp_rules_in_policy
- *	  Complete a refusal by `check` of the entry's row security with the name
- *	  of the policy.  level: the query whose range table has the entry.
+ * Complete a refusal of the entry's row security with the name of the policy,
+ * whose condition alone `check` refuses.  level: the query whose range table
+ * has the entry.
  */
-dp_refusal *
-dp_rules_in_policy(dp_refusal *refusal, dp_rules_checker check,
-				   Query *level, RangeTblEntry *entry)
+static dp_refusal *
+refuse_in_policy(dp_refusal *refusal, dp_rules_checker check, Query *level,
+				 RangeTblEntry *entry)
 {
 	Oid			role = dp_compat_reads_as(level, entry);
 	char	   *name;
@@ -469,4 +469,26 @@ dp_rules_in_policy(dp_refusal *refusal, dp_rules_checker check,
 		"comparisons of its columns with constants, current_user, times and "
 		"current_setting().";
 	return refusal;
+}
+
+/*
+ * dp_rules_check_in_policies
+ *	  Check the conditions that row security adds to a level; a refusal names
+ *	  the policy, of which `check_one` refuses the condition by itself.
+ */
+dp_refusal *
+dp_rules_check_in_policies(Query *level, dp_rules_checker check,
+						   dp_rules_checker check_one)
+{
+	ListCell   *lc;
+
+	foreach(lc, level->rtable)
+	{
+		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
+		dp_refusal *refusal = check((Node *) entry->securityQuals);
+
+		if (refusal != NULL)
+			return refuse_in_policy(refusal, check_one, level, entry);
+	}
+	return NULL;
 }

@@ -19,7 +19,7 @@
 #include "utils/builtins.h"
 #include "utils/numeric.h"
 
-#include "../bridge/dp_compat.h"
+#include "../bridge/dp_bridge.h"
 #include "total_functions.h"
 
 /*
@@ -94,15 +94,6 @@ DP_TOTAL_FUNCTION(numeric_trunc_integral)
 							   Int32GetDatum(0));
 }
 
-static Numeric
-from_text(const char *digits)
-{
-	return DatumGetNumeric(DirectFunctionCall3(numeric_in,
-											   CStringGetDatum(digits),
-											   ObjectIdGetDatum(InvalidOid),
-											   Int32GetDatum(-1)));
-}
-
 static bool
 is_less(Numeric a, Numeric b)
 {
@@ -134,8 +125,10 @@ limit_of(FunctionCallInfo fcinfo, int32 typmod)
 		limit = palloc0(sizeof(typmod_limit));
 	limit->typmod = typmod;
 	limit->scale = ((packed & 0x7ff) ^ 1024) - 1024;
-	limit->above = from_text(psprintf("1e%d", precision - limit->scale));
-	limit->below = from_text(psprintf("-1e%d", precision - limit->scale));
+	limit->above = dp_bridge_text_to_numeric(psprintf("1e%d", precision -
+													  limit->scale));
+	limit->below = dp_bridge_text_to_numeric(psprintf("-1e%d", precision -
+													  limit->scale));
 	fcinfo->flinfo->fn_extra = limit;
 	MemoryContextSwitchTo(old);
 	return limit;
@@ -208,8 +201,8 @@ DP_TOTAL_FUNCTION(numeric_int8)
 		MemoryContext old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
 
 		limits = palloc(2 * sizeof(Numeric));
-		limits[0] = from_text("-9223372036854775808.5");
-		limits[1] = from_text("9223372036854775807.5");
+		limits[0] = dp_bridge_text_to_numeric("-9223372036854775808.5");
+		limits[1] = dp_bridge_text_to_numeric("9223372036854775807.5");
 		fcinfo->flinfo->fn_extra = limits;
 		MemoryContextSwitchTo(old);
 	}
