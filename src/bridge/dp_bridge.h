@@ -61,15 +61,6 @@ typedef enum dp_setting_noise
 extern int	dp_setting_mechanism;	/* dp_pg.mechanism */
 extern char *dp_setting_delta;	/* dp_pg.delta, decimal text or empty */
 
-typedef enum dp_setting_choice
-{
-	DP_SETTING_OFF,
-	DP_SETTING_ON,
-	DP_SETTING_AUTO				/* on in transparent mode */
-} dp_setting_choice;
-
-extern int	dp_setting_split;	/* dp_pg.split; see dp_bridge_splits */
-extern int	dp_setting_suppress;	/* dp_pg.suppress; likewise */
 extern bool dp_setting_transparent; /* dp_pg.transparent */
 extern int	dp_setting_max_groups;	/* dp_pg.max_groups */
 extern int	dp_setting_max_keys;	/* dp_pg.max_keys; 0: as declared */
@@ -87,19 +78,12 @@ extern int	dp_setting_workers;	/* dp_pg.workers */
 extern char *dp_setting_epsilon_floor;	/* dp_pg.epsilon_floor, superuser */
 extern char *dp_setting_epsilon_ceiling;	/* dp_pg.epsilon_ceiling */
 extern void dp_bridge_settings_init(void);
-extern bool dp_bridge_splits(void);
-extern bool dp_bridge_suppresses(void);
+extern bool dp_bridge_splits(void); /* dp_pg.split */
+extern bool dp_bridge_suppresses(void); /* dp_pg.suppress */
 extern int64 dp_bridge_reuse_age(void);
 extern void dp_bridge_set_local(const char *name, const char *value);
 
 /* ---- how long a client's settings last (settings.c) ---- */
-typedef enum dp_setting_lifetime
-{
-	DP_SETTING_SESSION,
-	DP_SETTING_TRANSACTION
-} dp_setting_lifetime;
-
-extern int	dp_setting_scope;	/* dp_pg.setting_scope */
 extern void dp_bridge_check_scope(void);	/* 55000 */
 
 /* ---- settings that are durations (settings.c) ---- */

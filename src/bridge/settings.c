@@ -90,14 +90,29 @@ read_duration(const char *text, int64 *out)
 #define DEFAULT_CEILING "10"
 #define DEFAULT_FLOOR "0.001"
 
+typedef enum setting_choice
+{
+	SETTING_OFF,
+	SETTING_ON,
+	SETTING_AUTO				/* on in transparent mode */
+} setting_choice;
+
+typedef enum setting_lifetime
+{
+	SETTING_SESSION,
+	SETTING_TRANSACTION
+} setting_lifetime;
+
+static int	setting_split = SETTING_AUTO;
+static int	setting_suppress = SETTING_AUTO;
+static int	setting_scope = SETTING_SESSION;
+
 /* The defaults hold also if the library was not preloaded. */
 char	   *dp_setting_epsilon = DEFAULT_EPSILON;
 char	   *dp_setting_epsilon_ceiling = DEFAULT_CEILING;
 char	   *dp_setting_epsilon_floor = DEFAULT_FLOOR;
 char	   *dp_setting_delta = "";
 int			dp_setting_mechanism = DP_SETTING_LAPLACE;
-int			dp_setting_split = DP_SETTING_AUTO;
-int			dp_setting_suppress = DP_SETTING_AUTO;
 bool		dp_setting_transparent = false;
 int			dp_setting_max_groups = 1000000;
 int			dp_setting_max_keys = 0;
@@ -129,22 +144,22 @@ static const struct config_enum_entry mechanisms[] = {
 };
 
 static const struct config_enum_entry scopes[] = {
-	{"session", DP_SETTING_SESSION, false},
-	{"transaction", DP_SETTING_TRANSACTION, false},
+	{"session", SETTING_SESSION, false},
+	{"transaction", SETTING_TRANSACTION, false},
 	{NULL, 0, false}
 };
 
 /* auto: on in transparent mode, otherwise off; the rest as for a boolean. */
 static const struct config_enum_entry choices[] = {
-	{"auto", DP_SETTING_AUTO, false},
-	{"off", DP_SETTING_OFF, false},
-	{"on", DP_SETTING_ON, false},
-	{"true", DP_SETTING_ON, true},
-	{"false", DP_SETTING_OFF, true},
-	{"yes", DP_SETTING_ON, true},
-	{"no", DP_SETTING_OFF, true},
-	{"1", DP_SETTING_ON, true},
-	{"0", DP_SETTING_OFF, true},
+	{"auto", SETTING_AUTO, false},
+	{"off", SETTING_OFF, false},
+	{"on", SETTING_ON, false},
+	{"true", SETTING_ON, true},
+	{"false", SETTING_OFF, true},
+	{"yes", SETTING_ON, true},
+	{"no", SETTING_OFF, true},
+	{"1", SETTING_ON, true},
+	{"0", SETTING_OFF, true},
 	{NULL, 0, false}
 };
 
@@ -152,22 +167,22 @@ static const struct config_enum_entry choices[] = {
 static bool
 settings_is_chosen(int choice)
 {
-	return choice == DP_SETTING_ON ||
-		(choice == DP_SETTING_AUTO && dp_setting_transparent);
+	return choice == SETTING_ON ||
+		(choice == SETTING_AUTO && dp_setting_transparent);
 }
 
 /* dp_bridge_splits: whether dp_pg.epsilon is the price of a whole query. */
 bool
 dp_bridge_splits(void)
 {
-	return settings_is_chosen(dp_setting_split);
+	return settings_is_chosen(setting_split);
 }
 
 /* dp_bridge_suppresses: whether groups that look empty are omitted. */
 bool
 dp_bridge_suppresses(void)
 {
-	return settings_is_chosen(dp_setting_suppress);
+	return settings_is_chosen(setting_suppress);
 }
 
 static void
@@ -208,7 +223,7 @@ static void
 assign_split(int newval, void *extra)
 {
 	scope_assigned();
-	if (newval != dp_setting_split)
+	if (newval != setting_split)
 		ResetPlanCache();
 }
 
@@ -216,7 +231,7 @@ static void
 assign_suppress(int newval, void *extra)
 {
 	scope_assigned();
-	if (newval != dp_setting_suppress)
+	if (newval != setting_suppress)
 		ResetPlanCache();
 }
 
@@ -459,7 +474,7 @@ dp_bridge_settings_init(void)
 							 "transaction: no longer than the transaction "
 							 "that sets them, for pools that give a session "
 							 "to many clients.",
-							 &dp_setting_scope, DP_SETTING_SESSION,
+							 &setting_scope, SETTING_SESSION,
 							 scopes, PGC_SUSET, 0,
 							 NULL, NULL, NULL);
 	DefineCustomEnumVariable("dp_pg.split",
@@ -467,7 +482,7 @@ dp_bridge_settings_init(void)
 							 "It is divided among the values without an "
 							 "epsilon of their own; auto: if "
 							 "dp_pg.transparent is on.",
-							 &dp_setting_split, DP_SETTING_AUTO,
+							 &setting_split, SETTING_AUTO,
 							 choices, PGC_USERSET, GUC_REPORT,
 							 NULL, assign_split, NULL);
 	DefineCustomEnumVariable("dp_pg.suppress",
@@ -475,7 +490,7 @@ dp_bridge_settings_init(void)
 							 "rows cannot be distinguished from none.",
 							 "Decided by a number that the query releases; "
 							 "auto: if dp_pg.transparent is on.",
-							 &dp_setting_suppress, DP_SETTING_AUTO,
+							 &setting_suppress, SETTING_AUTO,
 							 choices, PGC_USERSET, GUC_REPORT,
 							 NULL, assign_suppress, NULL);
 	DefineCustomBoolVariable("dp_pg.transparent",
@@ -583,8 +598,6 @@ dp_bridge_check_preload(PG_FUNCTION_ARGS)
  * ----------------
  */
 
-int			dp_setting_scope = DP_SETTING_SESSION;
-
 /*
  * All settings that any user may set, except dp_pg.procedure, which is only
  * for function headers.
@@ -617,7 +630,7 @@ settings_record_of(int i)
 static bool
 applies(void)
 {
-	return dp_setting_scope == DP_SETTING_TRANSACTION &&
+	return setting_scope == SETTING_TRANSACTION &&
 		(MyBackendType == B_BACKEND || MyBackendType == B_WAL_SENDER);
 }
 
