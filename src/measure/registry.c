@@ -92,10 +92,10 @@ may_decide(const Query *query)
 }
 
 static bool
-count_walker(Node *node, void *context)
+add_share(Node *node, const dp_walk *walk)
 {
-	if (node == NULL)
-		return false;
+	int		   *share = walk->context;
+
 	if (IsA(node, Aggref))
 	{
 		Aggref	   *aggregate = (Aggref *) node;
@@ -103,16 +103,12 @@ count_walker(Node *node, void *context)
 
 		if (kind != DP_AGG_NONE &&
 			takes_default(dp_block_lift_aggregate(aggregate, 0), kind))
-			++*(int *) context;
+			++*share;
 	}
 	if (IsA(node, Query))
-	{
-		if (may_decide((const Query *) node))
-			++*(int *) context;
-		*(int *) context += dp_block_added_sizes((Query *) node);
-		return query_tree_walker((Query *) node, count_walker, context, 0);
-	}
-	return expression_tree_walker(node, count_walker, context);
+		*share += may_decide((const Query *) node) +
+			dp_block_added_sizes((Query *) node);
+	return false;
 }
 
 /*
@@ -153,14 +149,15 @@ dp_measure_count_share(List *blocks)
 		share += dp_measure_count_default(block);
 		if (dp_block_has_undeclared(block))
 			share++;			/* the decision about keys */
-		(void) expression_tree_walker((Node *) block->subqueries, count_walker,
-									  &share);
+		(void) dp_bridge_contains((Node *) block->subqueries, add_share,
+								  &share, 0);
 		foreach(target, block->sources)
 		{
 			const dp_joined *source = lfirst(target);
 
 			if (source->twin == 0)
-				(void) count_walker((Node *) source->query, &share);
+				(void) dp_bridge_contains((Node *) source->query, add_share,
+										  &share, 0);
 		}
 	}
 	return share;

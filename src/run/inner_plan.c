@@ -46,7 +46,6 @@
 
 typedef struct needs_context
 {
-	const Query *level;
 	bool		toastable;		/* a column may have out-of-line values */
 	dp_reader_needs *needs;
 } needs_context;
@@ -76,18 +75,17 @@ is_toastable(Oid relid, AttrNumber attnum)
 }
 
 static void
-look_at_var(const Var *var, needs_context *context)
+look_at_var(const Var *var, const Query *level, needs_context *context)
 {
 	const RangeTblEntry *entry;
 
 	if (var->varlevelsup > 0 ||
-		var->varno > list_length(context->level->rtable))
+		var->varno > list_length(level->rtable))
 	{
 		context->toastable = true;
 		return;
 	}
-	entry = list_nth_node(RangeTblEntry, context->level->rtable,
-						  var->varno - 1);
+	entry = list_nth_node(RangeTblEntry, level->rtable, var->varno - 1);
 	if (entry->rtekind == RTE_RELATION &&
 		is_toastable(entry->relid, var->varattno))
 		context->toastable = true;
@@ -170,30 +168,21 @@ look_at_collation(Oid collation, dp_reader_needs *needs)
 }
 
 static bool
-needs_walker(Node *node, void *data)
+look_at_node(Node *node, const dp_walk *walk)
 {
-	needs_context *context = data;
+	needs_context *context = walk->context;
 	ListCell   *lc;
 
-	if (node == NULL)
-		return false;
 	if (IsA(node, Query))
-	{
-		const Query *before = context->level;
-
-		context->level = (Query *) node;
-		(void) query_tree_walker((Query *) node, needs_walker, data, 0);
-		context->level = before;
 		return false;
-	}
 	if (IsA(node, Var))
-		look_at_var((Var *) node, context);
+		look_at_var((Var *) node, walk->level, context);
 	look_at_type(dp_reader_value_type(node), context->needs);
 	look_at_collation(exprInputCollation(node), context->needs);
 	if (IsA(node, RowCompareExpr))
 		foreach(lc, ((RowCompareExpr *) node)->inputcollids)
 			look_at_collation(lfirst_oid(lc), context->needs);
-	return expression_tree_walker(node, needs_walker, data);
+	return false;
 }
 
 /*
@@ -205,10 +194,10 @@ needs_walker(Node *node, void *data)
 static bool
 find_needs(Query *inner, dp_reader_needs *needs, bool *toast)
 {
-	needs_context context = {NULL, false, needs};
+	needs_context context = {false, needs};
 
 	memset(needs, 0, sizeof(*needs));
-	(void) needs_walker((Node *) inner, &context);
+	(void) dp_bridge_contains((Node *) inner, look_at_node, &context, 0);
 	*toast = context.toastable;
 	return needs->enums == NIL && needs->collations == NIL;
 }

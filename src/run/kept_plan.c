@@ -108,15 +108,9 @@ is_in_sql(Oid function, void *context)
 
 /* Does it call a function whose body the planner may inline? */
 static bool
-calls_sql_walker(Node *node, void *context)
+calls_sql(Node *node, const dp_walk *walk)
 {
-	if (node == NULL)
-		return false;
-	if (IsA(node, Query))
-		return query_tree_walker((Query *) node, calls_sql_walker, context,
-								 0);
-	return check_functions_in_node(node, is_in_sql, context) ||
-		expression_tree_walker(node, calls_sql_walker, context);
+	return check_functions_in_node(node, is_in_sql, NULL);
 }
 
 static uint32
@@ -224,7 +218,7 @@ dp_run_want_plan(Query *query, const char *text, int options,
 		last_hash[hash % PLACES] = hash;
 		return NULL;
 	}
-	if (calls_sql_walker((Node *) query, NULL))
+	if (dp_bridge_contains((Node *) query, calls_sql, NULL, 0))
 		return NULL;
 	context = AllocSetContextCreate(CurrentMemoryContext, "dp_pg kept plan",
 									ALLOCSET_SMALL_SIZES);

@@ -332,13 +332,9 @@ key_values(const dp_block *block, dp_key *key, EState *estate)
  */
 
 static bool
-has_param_walker(Node *node, void *context)
+is_param(Node *node, const dp_walk *walk)
 {
-	if (node == NULL)
-		return false;
-	if (IsA(node, Param))
-		return true;
-	return expression_tree_walker(node, has_param_walker, context);
+	return IsA(node, Param);
 }
 
 /*
@@ -366,7 +362,8 @@ domains_settle(PlannerInfo *root, Node *condition)
 
 	settled = estimate_expression_value(root, settled);
 	fix_opfuncids(settled);		/* for operators that NOT was pushed into */
-	return has_param_walker(settled, NULL) ? NULL : settled;
+	return dp_bridge_contains(settled, is_param, NULL, DP_WALK_ONE_LEVEL) ?
+		NULL : settled;
 }
 
 /* A copy of the key with settled conditions. */

@@ -267,18 +267,13 @@ call_of_marker(FuncExpr *function, int *index)
 }
 
 static bool
-forged_marker_walker(Node *node, void *context)
+is_forged_marker(Node *node, const dp_walk *walk)
 {
+	FuncExpr   *call = (FuncExpr *) node;
 	int			index;
 
-	if (node == NULL)
-		return false;
-	if (IsA(node, FuncExpr) && ((FuncExpr *) node)->funcid == *(Oid *) context)
-		return call_of_marker((FuncExpr *) node, &index) == NULL;
-	if (IsA(node, Query))
-		return query_tree_walker((Query *) node, forged_marker_walker, context,
-								 0);
-	return expression_tree_walker(node, forged_marker_walker, context);
+	return IsA(node, FuncExpr) && call->funcid == *(Oid *) walk->context &&
+		call_of_marker(call, &index) == NULL;
 }
 
 /* ---- splitting ---- */
@@ -380,7 +375,7 @@ split_query(planner_call *call, Query *query, const char *text)
 	call->marker = find_marker();
 	if (!OidIsValid(call->marker))
 		return;
-	if (forged_marker_walker((Node *) query, &call->marker))
+	if (dp_bridge_contains((Node *) query, is_forged_marker, &call->marker, 0))
 		raise_forged_marker();
 	draw_nonce(call);
 	refusal = dp_block_split_all(query, planner_take_block, call,

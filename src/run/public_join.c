@@ -80,14 +80,11 @@ enter_joins_of(Node *item, Query *query)
 }
 
 static bool
-enter_joins_walker(Node *node, void *context)
+enter_joins_of_level(Node *node, const dp_walk *walk)
 {
-	if (node == NULL)
-		return false;
-	if (!IsA(node, Query))
-		return expression_tree_walker(node, enter_joins_walker, context);
-	enter_joins_of((Node *) ((Query *) node)->jointree, (Query *) node);
-	return query_tree_walker((Query *) node, enter_joins_walker, context, 0);
+	if (IsA(node, Query))
+		enter_joins_of((Node *) ((Query *) node)->jointree, (Query *) node);
+	return false;
 }
 
 /*
@@ -98,7 +95,7 @@ enter_joins_walker(Node *node, void *context)
 void
 dp_run_enter_joins(Query *inner)
 {
-	(void) enter_joins_walker((Node *) inner, NULL);
+	(void) dp_bridge_contains((Node *) inner, enter_joins_of_level, NULL, 0);
 }
 
 /* ---- what is joined first ---- */

@@ -304,30 +304,24 @@ is_true_of_null(Node *node)
  * prover may not tell apart?
  */
 static bool
-is_unfit(Node *node, void *context)
+is_unfit(Node *node, const dp_walk *walk)
 {
 	Oid			collation;
 
-	if (node == NULL)
-		return false;
 	if (IsA(node, Param) || IsA(node, SubLink) || IsA(node, SubPlan) ||
 		is_true_of_null(node))
 		return true;
 	collation = exprInputCollation(node);
-	if (OidIsValid(collation) && !get_collation_isdeterministic(collation))
-		return true;
-	return expression_tree_walker(node, is_unfit, context);
+	return OidIsValid(collation) && !get_collation_isdeterministic(collation);
 }
 
 /* Counts what the prover looks at: nodes, and elements of arrays. */
 static bool
-count_looks(Node *node, void *context)
+count_looks(Node *node, const dp_walk *walk)
 {
-	int64	   *size = context;
+	int64	   *size = walk->context;
 	Const	   *constant = (Const *) node;
 
-	if (node == NULL)
-		return false;
 	*size += 1;
 	if (IsA(node, Const) && !constant->constisnull &&
 		OidIsValid(get_element_type(constant->consttype)))
@@ -336,7 +330,7 @@ count_looks(Node *node, void *context)
 
 		*size += ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 	}
-	return expression_tree_walker(node, count_looks, context);
+	return false;
 }
 
 /* The only column of a condition; NULL if it has none or several. */
@@ -367,13 +361,16 @@ release_price_conditions_of(Expr *filter)
 	foreach(lc, make_ands_implicit(filter))
 	{
 		Node	   *conjunct = lfirst(lc);
-		Var		   *column = is_unfit(conjunct, NULL) ? NULL :
+		bool		unfit = dp_bridge_contains(conjunct, is_unfit, NULL,
+											   DP_WALK_ONE_LEVEL);
+		Var		   *column = unfit ? NULL :
 		release_price_only_column(conjunct);
 		condition  *found = NULL;
 		int64		size = 0;
 		ListCell   *other;
 
-		(void) count_looks(conjunct, &size);
+		(void) dp_bridge_contains(conjunct, count_looks, &size,
+								  DP_WALK_ONE_LEVEL);
 		if (column == NULL || size > CONDITION_MOST)
 			continue;
 		foreach(other, conditions)

@@ -112,20 +112,13 @@ row_walker(Node *node, void *context)
 
 /* Is there an aggregate that is not private? *context receives its OID. */
 static bool
-plain_aggregate_walker(Node *node, void *context)
+is_plain_aggregate(Node *node, const dp_walk *walk)
 {
-	if (node == NULL)
+	if (!IsA(node, Aggref) ||
+		dp_catalog_aggregate_kind(((Aggref *) node)->aggfnoid) != DP_AGG_NONE)
 		return false;
-	if (IsA(node, Aggref) &&
-		dp_catalog_aggregate_kind(((Aggref *) node)->aggfnoid) == DP_AGG_NONE)
-	{
-		*(Oid *) context = ((Aggref *) node)->aggfnoid;
-		return true;
-	}
-	if (IsA(node, Query))
-		return query_tree_walker((Query *) node, plain_aggregate_walker,
-								 context, 0);
-	return expression_tree_walker(node, plain_aggregate_walker, context);
+	*(Oid *) walk->context = ((Aggref *) node)->aggfnoid;
+	return true;
 }
 
 /* ---- texts ---- */
@@ -190,7 +183,7 @@ hint_text(Query *query, const dp_ledger_standing *standing)
 	if (dp_setting_transparent)
 		return pstrdup("Ask for aggregates, such as count(*) or avg, over all "
 					   "rows or grouped by columns with public values.");
-	if (query != NULL && plain_aggregate_walker((Node *) query, &plain))
+	if (dp_bridge_contains((Node *) query, is_plain_aggregate, &plain, 0))
 		return dp_catalog_private_advice(plain);
 	return pstrdup("Ask for aggregates, such as dp_count(*) or dp_avg, over "
 				   "all rows or grouped by columns with public values.");
@@ -531,14 +524,11 @@ check_owners(const dp_relation *relation, const dp_ledger_standing *standing)
 }
 
 static bool
-others_walker(Node *node, void *context)
+ask_others_of_level(Node *node, const dp_walk *walk)
 {
-	if (node == NULL)
-		return false;
-	if (!IsA(node, Query))
-		return expression_tree_walker(node, others_walker, context);
-	dp_bridge_ask_others((Query *) node);
-	return query_tree_walker((Query *) node, others_walker, context, 0);
+	if (IsA(node, Query))
+		dp_bridge_ask_others((Query *) node);
+	return false;
 }
 
 /*
@@ -553,7 +543,8 @@ void
 dp_run_ask_others(Query *query)
 {
 	if (ExecutorCheckPerms_hook != NULL)
-		(void) others_walker((Node *) query, NULL);
+		(void) dp_bridge_contains((Node *) query, ask_others_of_level, NULL,
+								  0);
 }
 
 /*
