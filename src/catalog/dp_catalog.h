@@ -108,8 +108,6 @@ typedef enum dp_found
 								 * only */
 } dp_found;
 
-typedef struct dp_values dp_values;	/* of a row; table_access.h */
-
 typedef enum dp_row_lock
 {
 	DP_ROW_READ,
@@ -121,8 +119,11 @@ typedef enum dp_row_lock
 
 typedef struct dp_dataset_row
 {
+	HeapTuple	tuple;			/* as read, palloc'd */
 	NameData	name;
 	Oid			owner;			/* InvalidOid: was dropped */
+	NameData	owner_name;		/* as stored */
+	int64		cluster;		/* as stored */
 	bool		stale;			/* OID or name of the owner are not as
 								 * stored */
 	bool		replace_one;	/* neighbouring relation; else add_remove */
@@ -133,7 +134,6 @@ typedef struct dp_dataset_row
 	dp_fixed	floor;
 	bool		ceiled;
 	dp_fixed	ceiling;
-	HeapTuple	tuple;			/* as read, palloc'd */
 } dp_dataset_row;
 
 extern dp_found dp_catalog_read_dataset(const char *name, dp_row_lock lock,
@@ -149,6 +149,7 @@ extern void dp_catalog_write_dataset(const dp_dataset_row *row);
 
 typedef struct dp_budget_row
 {
+	HeapTuple	tuple;			/* as read, palloc'd */
 	NameData	dataset;
 	Oid			role;			/* as stored */
 	NameData	role_name;		/* as stored */
@@ -161,7 +162,6 @@ typedef struct dp_budget_row
 	int64		period;			/* number of renewals so far */
 	dp_spent	spent;			/* this period */
 	dp_spent	total;			/* over all periods */
-	HeapTuple	tuple;			/* as read, palloc'd */
 } dp_budget_row;
 
 extern dp_found dp_catalog_read_budget(const char *dataset, Oid role,
@@ -188,28 +188,32 @@ extern void dp_catalog_extend_lineage(void);
 typedef struct dp_ledger_line
 {
 	int64		id;
+	TimestampTz at;				/* set when it is appended */
 	NameData	role;			/* the asking role */
 	Oid			role_oid;
+	int64		cluster;		/* set when it is appended */
 	NameData	login;
-	bool		exempt;
-	NameData	payer;			/* unless exempt */
+	bool		paid;			/* false: exempt */
+	NameData	payer;			/* if paid */
 	NameData	dataset;
 	const char *mechanism;
 	dp_charge	price;			/* price of the release alone */
+	bool		priced;			/* it differs from what is charged; set when it
+								 * is appended */
 	dp_charge	charged;		/* what the payer's sums have grown by */
 	int32		releases;
 	int64		fingerprint;
 	int64		batch;			/* 0: none */
 	int64		partition;		/* 0: not charged as a part of one */
 	NameData	part;
-	int64		period;			/* of the payer's budget, unless exempt */
+	int64		period;			/* of the payer's budget, if paid */
 } dp_ledger_line;
 
 /* Locks the tables of datasets, budgets and the ledger. */
 extern void dp_catalog_lock_ledger(LOCKMODE mode);
 extern bool dp_catalog_has_foreign_lines(void);
 extern int64 dp_catalog_next_line(void);
-extern void dp_catalog_append_lines(const dp_ledger_line *lines, int n);
+extern void dp_catalog_append_lines(dp_ledger_line *lines, int n);
 
 /* ---- lines that left the ledger (ledger_lines.c) ---- */
 
@@ -250,6 +254,7 @@ extern int	dp_catalog_list_archives(const char *dataset,
 /* Queries that were paid for together. */
 typedef struct dp_batch_row
 {
+	HeapTuple	tuple;			/* as read, palloc'd; NULL: to be inserted */
 	int64		id;				/* of the ledger's line that paid for it */
 	NameData	dataset;
 	Oid			role;			/* may ask the queries; as stored */
@@ -265,7 +270,6 @@ typedef struct dp_batch_row
 	TimestampTz opened;
 	bool		closed;
 	TimestampTz closed_at;
-	HeapTuple	tuple;			/* as read, palloc'd; NULL: to be inserted */
 } dp_batch_row;
 
 extern dp_found dp_catalog_read_batch(const char *dataset, Oid role,
@@ -282,13 +286,13 @@ extern void dp_catalog_write_batch(const dp_batch_row *row);
  */
 typedef struct dp_part_row
 {
+	HeapTuple	tuple;			/* as read, palloc'd; NULL: to be inserted */
 	NameData	dataset;
 	Oid			payer;			/* InvalidOid: all roles together */
 	int64		partition;
 	NameData	key;
 	int64		period;			/* of the payer's budget */
 	dp_spent	spent;
-	HeapTuple	tuple;			/* as read, palloc'd; NULL: to be inserted */
 } dp_part_row;
 
 extern dp_found dp_catalog_read_part(dp_part_row *row, dp_row_lock lock);
@@ -339,6 +343,7 @@ typedef struct dp_session
 /* A session with what the worker and the asking connection also need. */
 typedef struct dp_session_row
 {
+	HeapTuple	tuple;			/* as read, palloc'd */
 	dp_session	session;		/* details NULL until wanted */
 	NameData	role_name;		/* as stored, like the next four */
 	Oid			role;
@@ -347,11 +352,13 @@ typedef struct dp_session_row
 	NameData	payer_name;
 	Oid			payer;			/* InvalidOid: exempt */
 	int64		period;			/* of the payer's budget */
-	char	   *relation;
+	text	   *relation;		/* its name; like the next, for the time of
+								 * `tuple`; text_to_cstring decodes it */
+	text	   *details;		/* state of its kind */
 	TimestampTz opened;
 	bool		closed;
-	HeapTuple	tuple;			/* as read, palloc'd */
-	dp_values  *values;			/* likewise */
+	TimestampTz closed_at;
+	char	   *reason;			/* NULL: still open */
 } dp_session_row;
 
 /* One "above" as it is stored; only its analyst may see it. */
@@ -360,20 +367,15 @@ typedef struct dp_session_above
 	int32		number;			/* from 1 */
 	int64		asked_at;		/* number of the question, from 1 */
 	char	   *predicate;
-	dp_int128	answer;
-	dp_int128	guess;
+	int64		answer;
+	int64		guess;
 } dp_session_above;
 
 extern void dp_catalog_lock_sessions(LOCKMODE mode);
 extern dp_found dp_catalog_read_session(int64 id, dp_row_lock lock,
 										dp_session_row *out);
-/* Texts of a row that was read, palloc'd: they can be long. */
-extern char *dp_catalog_session_details(const dp_session_row *row);
-extern char *dp_catalog_session_relation(const dp_session_row *row);
-extern char *dp_catalog_session_reason(const dp_session_row *row);
 extern void dp_catalog_insert_session(const dp_session_row *row);
-extern void dp_catalog_write_session(const dp_session_row *row,
-									 TimestampTz closed, const char *reason);
+extern void dp_catalog_write_session(const dp_session_row *row);
 extern bool dp_catalog_read_secret(int64 id, dp_int128 *armed,
 								   HeapTuple *tuple);
 extern void dp_catalog_write_secret(int64 id, dp_int128 armed,
@@ -389,21 +391,24 @@ extern List *dp_catalog_list_aboves(int64 id, int64 after);
 
 typedef struct dp_release_row
 {
+	HeapTuple	tuple;			/* as read, palloc'd */
 	int64		id;				/* of the ledger's line that paid for it */
-	NameData	role_name;		/* as stored, like the next two */
+	NameData	role_name;		/* as stored, like the next three */
 	Oid			role;
+	int64		cluster;
 	NameData	dataset;
 	TimestampTz at;
+	char	   *what;			/* JSON, to be inserted */
+	bool		has_error;
+	double		error;
 	bool		complete;		/* has results */
-	HeapTuple	tuple;			/* as read, palloc'd */
+	char	   *results;		/* JSON, to be written */
 } dp_release_row;
 
-extern void dp_catalog_insert_release(const dp_release_row *row,
-									  const char *what);
+extern void dp_catalog_insert_release(dp_release_row *row);
 extern dp_found dp_catalog_read_release(int64 id, dp_row_lock lock,
 										dp_release_row *out);
-extern void dp_catalog_complete_release(const dp_release_row *row,
-										double error, const char *results);
+extern void dp_catalog_complete_release(const dp_release_row *row);
 
 /* ---- protected relations (relation_tables.c) ---- */
 
@@ -421,10 +426,15 @@ typedef struct dp_unit_column
 	AttrNumber	key_attnum;
 } dp_unit_column;
 
+/*
+ * A row of dp_pg.relation; or what rows of dp_pg.attribute and dp_pg.hardened
+ * have in common with it: they name a column of a relation as its `unit`.
+ */
 typedef struct dp_relation_row
 {
 	Oid			relid;
 	Oid			origin;			/* its OID when the row was written */
+	bool		is_unit;		/* a row of dp_pg.relation */
 	NameData	dataset;
 	bool		has_unit;		/* else each row is a unit */
 	NameData	unit;
@@ -440,6 +450,8 @@ typedef struct dp_relation_row
 	Oid			twin;			/* table of synthetic rows, or none */
 	List	   *unit_more;		/* of dp_unit_column *: columns of the key
 								 * after the first */
+	ArrayType  *more[4];		/* the same as stored: from, their numbers,
+								 * key, their numbers */
 } dp_relation_row;
 
 extern Relation dp_catalog_open_relations(void);
@@ -461,6 +473,7 @@ extern int	dp_catalog_list_published(const char *dataset, bool safe,
 
 typedef struct dp_answer_row
 {
+	HeapTuple	tuple;			/* as read, palloc'd */
 	int64		id;				/* of the line of the ledger that paid */
 	NameData	dataset;
 	NameData	payer_name;
@@ -474,8 +487,9 @@ typedef struct dp_answer_row
 	int64		hits;			/* how often it was reused */
 	TimestampTz last_hit;		/* 0: never */
 	int64		hash;			/* by which it is found */
-	bytea	   *digest;			/* of the key */
-	bytea	   *key;			/* NULL in lists, as the next */
+	bytea	   *digest;			/* of the key; for the time of `tuple`, like
+								 * the next two, and as it is stored */
+	bytea	   *key;
 	bytea	   *content;		/* minimal tuples (reuse/answer_store.c) */
 } dp_answer_row;
 
@@ -533,32 +547,15 @@ extern void dp_catalog_forget_partitions(Oid relid);
 
 /* ---- what these and dp_pg.hardened share (relation_tables.c) ---- */
 
-typedef struct dp_declared_row
-{
-	Oid			relid;
-	Oid			origin;
-	bool		is_unit;		/* a row of dp_pg.relation */
-	bool		named;
-	NameData	name;			/* of the column */
-	AttrNumber	attnum;			/* 0: none */
-	Oid			through;		/* referenced relation, InvalidOid: none */
-	NameData	key;			/* the referenced column, if any */
-	AttrNumber	key_attnum;
-	Oid			published;		/* view, InvalidOid: none */
-	Oid			twin;			/* table, likewise */
-	List	   *more;			/* of dp_unit_column *: further columns of unit
-								 * and key */
-} dp_declared_row;
-
-typedef bool (*dp_declared_test) (const dp_declared_row *row,
+typedef bool (*dp_declared_test) (const dp_relation_row *row,
 								  const void *context);
 
 extern bool dp_catalog_any_declared(dp_declared_test test,
 									const void *context);
 extern void dp_catalog_read_declared(Relation rel, HeapTuple tuple,
-									 dp_declared_row *out);
+									 dp_relation_row *out);
 extern HeapTuple dp_catalog_place_declared(Relation rel, HeapTuple tuple,
-										   const dp_declared_row *row);
+										   const dp_relation_row *row);
 extern void dp_catalog_follow_names(void);
 extern void dp_catalog_forget_dropped(void);
 

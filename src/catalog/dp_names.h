@@ -18,6 +18,7 @@ typedef struct dp_name_row
 	bool		follow;			/* protect the next table of the name */
 	Oid			owner;			/* of the relation; InvalidOid: dropped */
 	NameData	owner_name;		/* as stored */
+	int64		cluster;		/* as stored */
 	Oid			seen;			/* an unprotected table already warned of */
 } dp_name_row;
 

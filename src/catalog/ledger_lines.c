@@ -21,32 +21,35 @@
  * ----------------
  */
 
-/* Columns in the order of sql/20_ledger.sql. */
-enum
-{
-	LEDGER_ID = 1,
-	LEDGER_AT,
-	LEDGER_ROLE,
-	LEDGER_ROLE_OID,
-	LEDGER_CLUSTER,
-	LEDGER_LOGIN,
-	LEDGER_PAYER,
-	LEDGER_DATASET,
-	LEDGER_MECHANISM,
-	LEDGER_EPSILON,
-	LEDGER_DELTA,
-	LEDGER_RHO,
-	LEDGER_RELEASES,
-	LEDGER_FINGERPRINT,
-	LEDGER_PRICE,				/* first of three: epsilon, delta, rho */
-	LEDGER_BATCH = LEDGER_PRICE + 3,
-	LEDGER_PARTITION,
-	LEDGER_PART,
-	LEDGER_PERIOD,
-	LEDGER_END
+/* In the order of sql/20_ledger.sql. */
+#define DP_ROW dp_ledger_line
+static const dp_column ledger_columns[] = {
+	DP_COL("id", VALUE, id, 0),
+	DP_COL("at", VALUE, at, 0),
+	DP_COL("role", BYTES, role, 0),
+	DP_COL("role_oid", VALUE, role_oid, 0),
+	DP_COL("cluster", VALUE, cluster, 0),
+	DP_COL("login_role", BYTES, login, 0),
+	DP_COL_IF("payer", BYTES, payer, 0, paid),
+	DP_COL("dataset", BYTES, dataset, 0),
+	DP_COL("mechanism", TEXT, mechanism, 0),
+	DP_COL("epsilon", FIXED, charged.epsilon, 0),
+	DP_COL("delta", FIXED, charged.delta, 0),
+	DP_COL("rho", FIXED, charged.rho, 0),
+	DP_COL("releases", VALUE, releases, 0),
+	DP_COL("fingerprint", VALUE, fingerprint, 0),
+	DP_COL_IF("price_epsilon", FIXED, price.epsilon, 0, priced),
+	DP_COL_IF("price_delta", FIXED, price.delta, 0, priced),
+	DP_COL_IF("price_rho", FIXED, price.rho, 0, priced),
+	DP_COL_OR_NULL("batch", VALUE, batch, 0),
+	DP_COL_OR_NULL("partition", VALUE, partition, 0),
+	DP_COL_IF("part", BYTES, part, 0, partition),
+	DP_COL_IF("period", VALUE, period, 0, paid)
 };
+#undef DP_ROW
 
-static const dp_table ledger = {"ledger", LEDGER_END - 1};
+static const dp_table ledger = DP_TABLE("ledger", dp_ledger_line,
+										ledger_columns);
 
 /*
  * dp_catalog_lock_ledger
@@ -73,13 +76,12 @@ dp_catalog_has_foreign_lines(void)
 	Relation	rel = dp_catalog_open_table(&ledger, AccessShareLock);
 	Datum		here = Int64GetDatum(dp_bridge_cluster_id());
 	ScanKeyData keys[2];
+	AttrNumber	cluster = dp_catalog_column(&ledger, "cluster");
 	bool		found = false;
 	int			i;
 
-	ScanKeyInit(&keys[0], LEDGER_CLUSTER, BTLessStrategyNumber, F_INT8LT,
-				here);
-	ScanKeyInit(&keys[1], LEDGER_CLUSTER, BTGreaterStrategyNumber, F_INT8GT,
-				here);
+	ScanKeyInit(&keys[0], cluster, BTLessStrategyNumber, F_INT8LT, here);
+	ScanKeyInit(&keys[1], cluster, BTGreaterStrategyNumber, F_INT8GT, here);
 	for (i = 0; i < lengthof(keys) && !found; i++)
 	{
 		dp_scan		scan;
@@ -103,63 +105,27 @@ dp_catalog_next_line(void)
 	return nextval_internal(dp_catalog_sequence("ledger_id_seq"), false);
 }
 
-/* Set the price of the release alone, if it differs from what was charged. */
-static void
-set_price(dp_values *row, const dp_charge *price, const dp_charge *charged)
-{
-	if (price->epsilon == charged->epsilon &&
-		price->delta == charged->delta && price->rho == charged->rho)
-		return;
-	dp_catalog_set_fixed(row, LEDGER_PRICE, price->epsilon);
-	dp_catalog_set_fixed(row, LEDGER_PRICE + 1, price->delta);
-	dp_catalog_set_fixed(row, LEDGER_PRICE + 2, price->rho);
-}
-
 /*
  * dp_catalog_append_lines
  *	  Append lines, whose ids are already set.
  */
 void
-dp_catalog_append_lines(const dp_ledger_line *lines, int n)
+dp_catalog_append_lines(dp_ledger_line *lines, int n)
 {
 	TimestampTz now = GetCurrentTimestamp();
-	dp_values  *rows = palloc(sizeof(dp_values) * n);
 	int			i;
 
 	for (i = 0; i < n; i++)
 	{
-		const dp_ledger_line *line = &lines[i];
-		dp_values  *row = &rows[i];
+		const dp_charge *price = &lines[i].price;
+		const dp_charge *charged = &lines[i].charged;
 
-		dp_catalog_start_row(&ledger, row);
-		dp_catalog_set_int64(row, LEDGER_ID, line->id);
-		dp_catalog_set_time(row, LEDGER_AT, now);
-		dp_catalog_set_name(row, LEDGER_ROLE, &line->role);
-		dp_catalog_set_oid(row, LEDGER_ROLE_OID, line->role_oid);
-		dp_catalog_set_int64(row, LEDGER_CLUSTER, dp_bridge_cluster_id());
-		dp_catalog_set_name(row, LEDGER_LOGIN, &line->login);
-		if (!line->exempt)
-		{
-			dp_catalog_set_name(row, LEDGER_PAYER, &line->payer);
-			dp_catalog_set_int64(row, LEDGER_PERIOD, line->period);
-		}
-		dp_catalog_set_name(row, LEDGER_DATASET, &line->dataset);
-		dp_catalog_set_text(row, LEDGER_MECHANISM, line->mechanism);
-		dp_catalog_set_fixed(row, LEDGER_EPSILON, line->charged.epsilon);
-		dp_catalog_set_fixed(row, LEDGER_DELTA, line->charged.delta);
-		dp_catalog_set_fixed(row, LEDGER_RHO, line->charged.rho);
-		dp_catalog_set_int32(row, LEDGER_RELEASES, line->releases);
-		dp_catalog_set_int64(row, LEDGER_FINGERPRINT, line->fingerprint);
-		set_price(row, &line->price, &line->charged);
-		if (line->batch != 0)
-			dp_catalog_set_int64(row, LEDGER_BATCH, line->batch);
-		if (line->partition != 0)
-		{
-			dp_catalog_set_int64(row, LEDGER_PARTITION, line->partition);
-			dp_catalog_set_name(row, LEDGER_PART, &line->part);
-		}
+		lines[i].at = now;
+		lines[i].cluster = dp_bridge_cluster_id();
+		lines[i].priced = price->epsilon != charged->epsilon ||
+			price->delta != charged->delta || price->rho != charged->rho;
 	}
-	dp_catalog_append_rows(&ledger, rows, n);
+	dp_catalog_insert_rows(&ledger, lines, n);
 }
 
 /* ----------------
@@ -172,70 +138,41 @@ dp_catalog_append_lines(const dp_ledger_line *lines, int n)
  * ----------------
  */
 
-/* Columns in the order of sql/20_ledger.sql. */
-enum
-{
-	BATCH_ID = 1,
-	BATCH_DATASET,
-	BATCH_ROLE,
-	BATCH_ROLE_OID,
-	BATCH_CLUSTER,
-	BATCH_PAYER,
-	BATCH_PAYER_OID,
-	BATCH_PERIOD,
-	BATCH_EPSILON,
-	BATCH_QUERIES,
-	BATCH_USED,
-	BATCH_METHOD,
-	BATCH_OPENED,
-	BATCH_CLOSED,
-	BATCH_END
+#define BATCH_USE 1				/* what an update writes */
+
+/* In the order of sql/20_ledger.sql. */
+#define DP_ROW dp_batch_row
+static const dp_column batch_columns[] = {
+	DP_COL("id", VALUE, id, 0),
+	DP_COL("dataset", BYTES, dataset, 0),
+	DP_COL("role", BYTES, role_name, 0),
+	DP_COL("role_oid", VALUE, role, BATCH_USE),
+	DP_COL("cluster", VALUE, cluster, BATCH_USE),
+	DP_COL_IF("payer", BYTES, payer_name, BATCH_USE, payer),
+	DP_COL_OR_NULL("payer_oid", VALUE, payer, BATCH_USE),
+	DP_COL("period", VALUE, period, 0),
+	DP_COL("epsilon", FIXED, epsilon, 0),
+	DP_COL("queries", VALUE, queries, 0),
+	DP_COL("used", VALUE, used, BATCH_USE),
+	DP_COL("method", CHARS, method, 0),
+	DP_COL("opened", VALUE, opened, 0),
+	DP_COL_IF("closed", VALUE, closed_at, BATCH_USE, closed)
 };
+#undef DP_ROW
 
 /* on (dataset, role), without closed rows */
 #define OPEN_INDEX "batch_open"
 
-static const dp_table batches = {"batch", BATCH_END - 1};
-
-static void
-line_fetch(const dp_values *row, dp_batch_row *out)
-{
-	out->id = dp_catalog_get_int64(row, BATCH_ID);
-	out->dataset = dp_catalog_get_name(row, BATCH_DATASET);
-	out->role = dp_catalog_get_oid(row, BATCH_ROLE_OID);
-	out->role_name = dp_catalog_get_name(row, BATCH_ROLE);
-	out->cluster = dp_catalog_get_int64(row, BATCH_CLUSTER);
-	if (!dp_catalog_is_null(row, BATCH_PAYER))
-	{
-		out->payer = dp_catalog_get_oid(row, BATCH_PAYER_OID);
-		out->payer_name = dp_catalog_get_name(row, BATCH_PAYER);
-	}
-	out->period = dp_catalog_get_int64(row, BATCH_PERIOD);
-	out->epsilon = dp_catalog_get_fixed(row, BATCH_EPSILON);
-	out->queries = dp_catalog_get_int32(row, BATCH_QUERIES);
-	out->used = dp_catalog_get_int32(row, BATCH_USED);
-	strlcpy(out->method, dp_catalog_get_text(row, BATCH_METHOD),
-			DP_METHOD_LENGTH);
-	out->opened = dp_catalog_get_time(row, BATCH_OPENED);
-	out->closed = !dp_catalog_is_null(row, BATCH_CLOSED);
-	if (out->closed)
-		out->closed_at = dp_catalog_get_time(row, BATCH_CLOSED);
-}
+static const dp_table batches = DP_TABLE("batch", dp_batch_row,
+										 batch_columns);
 
 static dp_found
 find(int64 id, dp_row_lock lock, dp_batch_row *out)
 {
 	ScanKeyData key;
-	dp_values	row;
-	dp_found	found;
 
-	MemSet(out, 0, sizeof(*out));
-	dp_catalog_key(&key, BATCH_ID, INT8OID, Int64GetDatum(id));
-	found = dp_catalog_find_row(&batches, NULL, &key, 1, NULL, lock,
-								&out->tuple, &row);
-	if (found == DP_FOUND)
-		line_fetch(&row, out);
-	return found;
+	dp_catalog_key(&key, &batches, "id", Int64GetDatum(id));
+	return dp_catalog_find_row(&batches, NULL, &key, 1, NULL, lock, out);
 }
 
 /* dp_catalog_find_batch: the latest committed row, not locked. */
@@ -261,18 +198,15 @@ dp_catalog_read_batch(const char *dataset, Oid role, const char *role_name,
 	MemSet(out, 0, sizeof(*out));
 	namestrcpy(&key, dataset);
 	namestrcpy(&name, role_name);
-	dp_catalog_key(&keys[0], BATCH_DATASET, NAMEOID, NameGetDatum(&key));
-	dp_catalog_key(&keys[1], BATCH_ROLE, NAMEOID, NameGetDatum(&name));
-	foreach(lc, dp_catalog_list_rows(&batches, OPEN_INDEX, keys, 2, NULL))
+	dp_catalog_key(&keys[0], &batches, "dataset", NameGetDatum(&key));
+	dp_catalog_key(&keys[1], &batches, "role", NameGetDatum(&name));
+	foreach(lc, dp_catalog_list_rows(&batches, OPEN_INDEX, keys, 2, NULL, 0))
 	{
-		const dp_values *row = lfirst(lc);
+		const dp_batch_row *row = lfirst(lc);
 
-		if (!dp_catalog_is_null(row, BATCH_CLOSED) ||
-			(dp_catalog_in_lineage(dp_catalog_get_int64(row,
-													   BATCH_CLUSTER)) &&
-			 dp_catalog_get_oid(row, BATCH_ROLE_OID) != role))
-			continue;
-		return find(dp_catalog_get_int64(row, BATCH_ID), lock, out);
+		if (!row->closed && (row->role == role ||
+							 !dp_catalog_in_lineage(row->cluster)))
+			return find(row->id, lock, out);
 	}
 	return DP_MISSING;
 }
@@ -285,33 +219,10 @@ dp_catalog_read_batch(const char *dataset, Oid role, const char *role_name,
 void
 dp_catalog_write_batch(const dp_batch_row *row)
 {
-	dp_values	values;
-
-	dp_catalog_start_row(&batches, &values);
-	dp_catalog_set_oid(&values, BATCH_ROLE_OID, row->role);
-	dp_catalog_set_int64(&values, BATCH_CLUSTER, row->cluster);
-	if (OidIsValid(row->payer))
-	{
-		dp_catalog_set_name(&values, BATCH_PAYER, &row->payer_name);
-		dp_catalog_set_oid(&values, BATCH_PAYER_OID, row->payer);
-	}
-	dp_catalog_set_int32(&values, BATCH_USED, row->used);
-	if (row->closed)
-		dp_catalog_set_time(&values, BATCH_CLOSED, row->closed_at);
 	if (row->tuple != NULL)
-	{
-		dp_catalog_update_row(&batches, row->tuple, &values);
-		return;
-	}
-	dp_catalog_set_int64(&values, BATCH_ID, row->id);
-	dp_catalog_set_name(&values, BATCH_DATASET, &row->dataset);
-	dp_catalog_set_name(&values, BATCH_ROLE, &row->role_name);
-	dp_catalog_set_int64(&values, BATCH_PERIOD, row->period);
-	dp_catalog_set_fixed(&values, BATCH_EPSILON, row->epsilon);
-	dp_catalog_set_int32(&values, BATCH_QUERIES, row->queries);
-	dp_catalog_set_text(&values, BATCH_METHOD, row->method);
-	dp_catalog_set_time(&values, BATCH_OPENED, row->opened);
-	dp_catalog_append_rows(&batches, &values, 1);
+		dp_catalog_update_row(&batches, row, BATCH_USE);
+	else
+		dp_catalog_insert_rows(&batches, row, 1);
 }
 
 /* ----------------
@@ -421,15 +332,13 @@ void
 dp_catalog_start_archive(const char *dataset, TimestampTz before,
 						 dp_archive_row *row)
 {
-	Oid			type = NAMEOID;
-	Datum		value;
+	dp_argument args[] = {DP_ARG_NAME(&row->dataset)};
 
 	MemSet(row, 0, sizeof(*row));
 	namestrcpy(&row->dataset, dataset);
 	row->before = before;
-	value = NameGetDatum(&row->dataset);
-	(void) dp_catalog_run(LOCK_ARCHIVE, 0, NULL, NULL, NULL);
-	(void) dp_catalog_run(LAST_ARCHIVE, 1, &type, &value, NULL);
+	(void) dp_catalog_run(LOCK_ARCHIVE, NULL, 0);
+	(void) dp_catalog_run(LAST_ARCHIVE, args, 1);
 	row->id = DatumGetInt64(dp_catalog_result(0, 1));
 	get_digest(dp_catalog_result(0, 2), row);
 }
@@ -460,22 +369,18 @@ dp_catalog_move_lines(const dp_archive_row *row, int64 first, int64 last,
 void
 dp_catalog_write_archive(const dp_archive_row *row)
 {
-	Oid			types[] = {INT8OID, NAMEOID, TIMESTAMPTZOID, NAMEOID, INT8OID,
-	INT8OID, INT8OID, BYTEAOID};
-	Datum		values[8];
 	bytea	   *digest = palloc(VARHDRSZ + row->digest_length);
+	dp_argument args[] = {
+		DP_ARG_INT64(row->id), DP_ARG_NAME(&row->dataset),
+		{TIMESTAMPTZOID, TimestampTzGetDatum(row->before)},
+		DP_ARG_NAME(&row->by), DP_ARG_INT64(row->lines),
+		DP_ARG_INT64(row->first), DP_ARG_INT64(row->last),
+		{BYTEAOID, PointerGetDatum(digest)}
+	};
 
 	SET_VARSIZE(digest, VARHDRSZ + row->digest_length);
 	memcpy(VARDATA(digest), row->digest, row->digest_length);
-	values[0] = Int64GetDatum(row->id);
-	values[1] = NameGetDatum(&row->dataset);
-	values[2] = TimestampTzGetDatum(row->before);
-	values[3] = NameGetDatum(&row->by);
-	values[4] = Int64GetDatum(row->lines);
-	values[5] = Int64GetDatum(row->first);
-	values[6] = Int64GetDatum(row->last);
-	values[7] = PointerGetDatum(digest);
-	(void) dp_catalog_run(WRITE_ARCHIVE, 8, types, values, NULL);
+	(void) dp_catalog_run(WRITE_ARCHIVE, args, 8);
 }
 
 /*
@@ -505,14 +410,13 @@ dp_catalog_read_lines(const char *table, const char *dataset,
 int
 dp_catalog_list_archives(const char *dataset, dp_archive_row **rows)
 {
-	Oid			type = NAMEOID;
 	NameData	name;
-	Datum		value = NameGetDatum(&name);
+	dp_argument args[] = {DP_ARG_NAME(&name)};
 	int			n;
 	int			i;
 
 	namestrcpy(&name, dataset);
-	n = (int) dp_catalog_run(LIST_ARCHIVES, 1, &type, &value, NULL);
+	n = (int) dp_catalog_run(LIST_ARCHIVES, args, 1);
 	*rows = SPI_palloc(sizeof(dp_archive_row) * Max(n, 1));
 	memset(*rows, 0, sizeof(dp_archive_row) * Max(n, 1));
 	for (i = 0; i < n; i++)

@@ -26,13 +26,20 @@
  * ----------------
  */
 
-enum
+typedef struct lineage_row
 {
-	LINEAGE_CLUSTER = 1,
-	LINEAGE_END
-};
+	HeapTuple	tuple;
+	int64		cluster;
+} lineage_row;
 
-static const dp_table lineage = {"lineage", LINEAGE_END - 1};
+#define DP_ROW lineage_row
+static const dp_column lineage_columns[] = {
+	DP_COL("cluster", VALUE, cluster, 0)
+};
+#undef DP_ROW
+
+static const dp_table lineage = DP_TABLE("lineage", lineage_row,
+										 lineage_columns);
 
 /* The last lookup, and its table. */
 static Oid	asked_table = InvalidOid;
@@ -49,15 +56,14 @@ ledger_is_listed(int64 cluster)
 	Oid			relid = get_relname_relid(lineage.name,
 										  dp_bridge_catalog_namespace());
 	ScanKeyData key;
-	HeapTuple	tuple;
-	dp_values	row;
+	lineage_row row;
 
 	if (relid == asked_table && cluster == asked &&
 		(answer || cluster != dp_bridge_cluster_id()))
 		return answer;
-	dp_catalog_key(&key, LINEAGE_CLUSTER, INT8OID, Int64GetDatum(cluster));
+	dp_catalog_key(&key, &lineage, "cluster", Int64GetDatum(cluster));
 	answer = dp_catalog_find_row(&lineage, NULL, &key, 1, NULL, DP_ROW_READ,
-								 &tuple, &row) == DP_FOUND;
+								 &row) == DP_FOUND;
 	asked_table = relid;
 	asked = cluster;
 	return answer;
@@ -84,13 +90,10 @@ dp_catalog_in_lineage(int64 cluster)
 void
 dp_catalog_extend_lineage(void)
 {
-	dp_values	row;
+	lineage_row row = {NULL, dp_bridge_cluster_id()};
 
-	if (ledger_is_listed(dp_bridge_cluster_id()))
-		return;
-	dp_catalog_start_row(&lineage, &row);
-	dp_catalog_set_int64(&row, LINEAGE_CLUSTER, dp_bridge_cluster_id());
-	dp_catalog_append_rows(&lineage, &row, 1);
+	if (!ledger_is_listed(row.cluster))
+		dp_catalog_insert_rows(&lineage, &row, 1);
 }
 
 /* ----------------
@@ -98,23 +101,30 @@ dp_catalog_extend_lineage(void)
  * ----------------
  */
 
-/* Columns in the order of sql/20_ledger.sql. */
-enum
-{
-	DATASET_NAME = 1,
-	DATASET_OWNER_OID,
-	DATASET_OWNER_NAME,
-	DATASET_CLUSTER,
-	DATASET_NEIGHBOURS,
-	DATASET_CAP,				/* first of DP_LIMIT_COLUMNS */
-	DATASET_SPENT = DATASET_CAP + DP_LIMIT_COLUMNS, /* of DP_SUM_COLUMNS */
-	DATASET_FLOOR = DATASET_SPENT + DP_SUM_COLUMNS,
-	DATASET_CEILING,
-	DATASET_HOME,				/* written by SQL */
-	DATASET_END
-};
+/* What updates write. */
+#define DATASET_OWNER 1
+#define DATASET_NEIGHBOURS 2
+#define DATASET_CAP 4
+#define DATASET_SPENT 8
 
-const dp_table dp_catalog_datasets = {"dataset", DATASET_END - 1};
+/* In the order of sql/20_ledger.sql. */
+#define DP_ROW dp_dataset_row
+static const dp_column dataset_columns[] = {
+	DP_COL("name", BYTES, name, 0),
+	DP_COL("owner_oid", VALUE, owner, DATASET_OWNER),
+	DP_COL("owner_name", BYTES, owner_name, DATASET_OWNER),
+	DP_COL("cluster", VALUE, cluster, DATASET_OWNER),
+	DP_COL_NEIGHBOURS("neighbours", replace_one, DATASET_NEIGHBOURS),
+	DP_COLS_LIMIT("cap_", cap, DATASET_CAP, DP_COL_AT(capped)),
+	DP_COLS_SPENT("spent", "charges", spent, DATASET_SPENT),
+	DP_COL_IF("epsilon_floor", FIXED, floor, DATASET_CAP, floored),
+	DP_COL_IF("epsilon_ceiling", FIXED, ceiling, DATASET_CAP, ceiled),
+	{"home"}					/* written by SQL */
+};
+#undef DP_ROW
+
+const dp_table dp_catalog_datasets = DP_TABLE("dataset", dp_dataset_row,
+											  dataset_columns);
 
 /*
  * Find the current owner of the dataset.  In the cluster that wrote the row
@@ -122,22 +132,21 @@ const dp_table dp_catalog_datasets = {"dataset", DATASET_END - 1};
  * cluster, after a restore, the name decides.
  */
 static void
-ledger_resolve_owner(const dp_values *row, dp_dataset_row *out)
+ledger_resolve_owner(dp_dataset_row *row)
 {
-	Oid			stored = dp_catalog_get_oid(row, DATASET_OWNER_OID);
-	NameData	stored_name = dp_catalog_get_name(row, DATASET_OWNER_NAME);
 	NameData	name;
 
-	if (!dp_catalog_in_lineage(dp_catalog_get_int64(row, DATASET_CLUSTER)))
+	if (!dp_catalog_in_lineage(row->cluster))
 	{
-		out->owner = get_role_oid(NameStr(stored_name), true);
-		out->stale = OidIsValid(out->owner);
+		row->owner = get_role_oid(NameStr(row->owner_name), true);
+		row->stale = OidIsValid(row->owner);
 		return;
 	}
-	dp_catalog_name_role(stored, &name);
-	out->owner = NameStr(name)[0] ? stored : InvalidOid;
-	out->stale = OidIsValid(out->owner) &&
-		strcmp(NameStr(name), NameStr(stored_name)) != 0;
+	dp_catalog_name_role(row->owner, &name);
+	if (NameStr(name)[0] == '\0')
+		row->owner = InvalidOid;
+	row->stale = OidIsValid(row->owner) &&
+		strcmp(NameStr(name), NameStr(row->owner_name)) != 0;
 }
 
 /*
@@ -150,30 +159,16 @@ dp_catalog_read_dataset(const char *name, dp_row_lock lock,
 {
 	NameData	key;
 	ScanKeyData scan_key;
-	dp_values	row;
 	dp_found	found;
 
-	MemSet(out, 0, sizeof(*out));
 	namestrcpy(&key, name);
-	dp_catalog_key(&scan_key, DATASET_NAME, NAMEOID, NameGetDatum(&key));
+	dp_catalog_key(&scan_key, &dp_catalog_datasets, "name",
+				   NameGetDatum(&key));
 	found = dp_catalog_find_row(&dp_catalog_datasets, NULL, &scan_key, 1,
-								NULL, lock, &out->tuple, &row);
-	if (found != DP_FOUND)
-		return found;
-	out->name = dp_catalog_get_name(&row, DATASET_NAME);
-	ledger_resolve_owner(&row, out);
-	out->replace_one = dp_catalog_get_neighbours(&row, DATASET_NEIGHBOURS);
-	out->capped = !dp_catalog_is_null(&row, DATASET_CAP);
-	if (out->capped)
-		dp_catalog_get_limit(&row, DATASET_CAP, &out->cap);
-	dp_catalog_get_sums(&row, DATASET_SPENT, &out->spent);
-	out->floored = !dp_catalog_is_null(&row, DATASET_FLOOR);
-	if (out->floored)
-		out->floor = dp_catalog_get_fixed(&row, DATASET_FLOOR);
-	out->ceiled = !dp_catalog_is_null(&row, DATASET_CEILING);
-	if (out->ceiled)
-		out->ceiling = dp_catalog_get_fixed(&row, DATASET_CEILING);
-	return DP_FOUND;
+								NULL, lock, out);
+	if (found != DP_MISSING)
+		ledger_resolve_owner(out);
+	return found;
 }
 
 static int
@@ -191,10 +186,11 @@ dp_catalog_list_datasets(NameData **names)
 	ListCell   *lc;
 	int			n = 0;
 
-	rows = dp_catalog_list_rows(&dp_catalog_datasets, NULL, NULL, 0, NULL);
+	rows = dp_catalog_list_rows(&dp_catalog_datasets, NULL, NULL, 0, NULL,
+								0);
 	*names = palloc(sizeof(NameData) * (list_length(rows) + 1));
 	foreach(lc, rows)
-		(*names)[n++] = dp_catalog_get_name(lfirst(lc), DATASET_NAME);
+		(*names)[n++] = ((const dp_dataset_row *) lfirst(lc))->name;
 	qsort(*names, n, sizeof(NameData), ledger_compare_names);
 	return n;
 }
@@ -207,101 +203,67 @@ dp_catalog_list_datasets(NameData **names)
 bool
 dp_catalog_insert_dataset(const char *name, Oid owner)
 {
-	Oid			types[4] = {NAMEOID, OIDOID, NAMEOID, INT8OID};
-	Datum		values[4];
 	NameData	key;
 	NameData	owner_name;
+	dp_argument args[] = {
+		DP_ARG_NAME(&key), DP_ARG_OID(owner), DP_ARG_NAME(&owner_name),
+		DP_ARG_INT64(dp_bridge_cluster_id())
+	};
 
 	namestrcpy(&key, name);
 	dp_catalog_name_role(owner, &owner_name);
-	values[0] = NameGetDatum(&key);
-	values[1] = ObjectIdGetDatum(owner);
-	values[2] = NameGetDatum(&owner_name);
-	values[3] = Int64GetDatum(dp_bridge_cluster_id());
 	return dp_catalog_run("INSERT INTO dp_pg.dataset"
 						  " (name, owner_oid, owner_name, cluster,"
 						  " spent_squares, home)"
 						  " VALUES ($1, $2, $3, $4, 0, dp_pg.home())"
-						  " ON CONFLICT DO NOTHING",
-						  4, types, values, NULL) == 1;
+						  " ON CONFLICT DO NOTHING", args, 4) == 1;
 }
 
 /*
- * Store the current owner if the row is outdated: after a restore in another
- * cluster, or after the role was renamed.
+ * Write columns of a locked row, and the current owner if the row is outdated:
+ * after a restore in another cluster, or after the role was renamed.
  */
 static void
-set_owner(dp_values *values, const dp_dataset_row *row, NameData *name)
+write_dataset(const dp_dataset_row *row, int sets)
 {
-	if (!row->stale)
-		return;
-	dp_catalog_name_role(row->owner, name);
-	dp_catalog_set_oid(values, DATASET_OWNER_OID, row->owner);
-	dp_catalog_set_name(values, DATASET_OWNER_NAME, name);
-	dp_catalog_set_int64(values, DATASET_CLUSTER, dp_bridge_cluster_id());
+	dp_dataset_row now = *row;
+
+	if (row->stale)
+	{
+		sets |= DATASET_OWNER;
+		dp_catalog_name_role(row->owner, &now.owner_name);
+		now.cluster = dp_bridge_cluster_id();
+	}
+	if (sets != 0)
+		dp_catalog_update_row(&dp_catalog_datasets, &now, sets);
 }
 
 /* dp_catalog_adopt_dataset: store the current owner; the row is locked. */
 void
 dp_catalog_adopt_dataset(const dp_dataset_row *row)
 {
-	dp_values	values;
-	NameData	name;
-
-	if (!row->stale)
-		return;
-	dp_catalog_start_row(&dp_catalog_datasets, &values);
-	set_owner(&values, row, &name);
-	dp_catalog_update_row(&dp_catalog_datasets, row->tuple, &values);
+	write_dataset(row, 0);
 }
 
 /* dp_catalog_write_dataset: write sums after a charge; the row is locked. */
 void
 dp_catalog_write_dataset(const dp_dataset_row *row)
 {
-	dp_values	values;
-	NameData	name;
-
-	dp_catalog_start_row(&dp_catalog_datasets, &values);
-	set_owner(&values, row, &name);
-	dp_catalog_set_sums(&values, DATASET_SPENT, &row->spent);
-	dp_catalog_update_row(&dp_catalog_datasets, row->tuple, &values);
+	write_dataset(row, DATASET_SPENT);
 }
 
 /* dp_catalog_write_cap: write cap, floor, ceiling; the row is locked. */
 void
 dp_catalog_write_cap(const dp_dataset_row *row)
 {
-	dp_values	values;
-
-	int			i;
-
-	dp_catalog_start_row(&dp_catalog_datasets, &values);
-	if (row->capped)
-		dp_catalog_set_limit(&values, DATASET_CAP, &row->cap);
-	else
-		for (i = 0; i < DP_LIMIT_COLUMNS; i++)
-			dp_catalog_set_null(&values, DATASET_CAP + i);
-	if (row->floored)
-		dp_catalog_set_fixed(&values, DATASET_FLOOR, row->floor);
-	else
-		dp_catalog_set_null(&values, DATASET_FLOOR);
-	if (row->ceiled)
-		dp_catalog_set_fixed(&values, DATASET_CEILING, row->ceiling);
-	else
-		dp_catalog_set_null(&values, DATASET_CEILING);
-	dp_catalog_update_row(&dp_catalog_datasets, row->tuple, &values);
+	write_dataset(row, DATASET_CAP);
 }
 
 /* dp_catalog_write_neighbours: write the relation; the row is locked. */
 void
 dp_catalog_write_neighbours(const dp_dataset_row *row)
 {
-	dp_values	values;
-
-	dp_catalog_start_row(&dp_catalog_datasets, &values);
-	dp_catalog_set_neighbours(&values, DATASET_NEIGHBOURS, row->replace_one);
-	dp_catalog_update_row(&dp_catalog_datasets, row->tuple, &values);
+	write_dataset(row, DATASET_NEIGHBOURS);
 }
 
 /* ----------------
@@ -313,50 +275,37 @@ dp_catalog_write_neighbours(const dp_dataset_row *row)
  * ----------------
  */
 
-/* Columns in the order of sql/20_ledger.sql. */
-enum
-{
-	BUDGET_DATASET = 1,
-	BUDGET_ROLE_OID,
-	BUDGET_ROLE_NAME,
-	BUDGET_CLUSTER,
-	BUDGET_ACTIVE,
-	BUDGET_LIMIT,				/* first of DP_LIMIT_COLUMNS */
-	BUDGET_RENEW = BUDGET_LIMIT + DP_LIMIT_COLUMNS,
-	BUDGET_PERIOD_START,
-	BUDGET_PERIOD,
-	BUDGET_SPENT,				/* first of DP_SUM_COLUMNS */
-	BUDGET_TOTAL = BUDGET_SPENT + DP_SUM_COLUMNS,	/* likewise */
-	BUDGET_TOTAL_CHARGES = BUDGET_TOTAL + DP_SUM_COLUMNS - 1,
-	BUDGET_END
+/* What updates write. */
+#define BUDGET_LIMIT 1
+#define BUDGET_CHARGE 2
+
+/* In the order of sql/20_ledger.sql. */
+#define DP_ROW dp_budget_row
+static const dp_column budget_columns[] = {
+	DP_COL("dataset", BYTES, dataset, 0),
+	DP_COL("role_oid", VALUE, role, BUDGET_LIMIT | BUDGET_CHARGE),
+	DP_COL("role_name", BYTES, role_name, BUDGET_LIMIT | BUDGET_CHARGE),
+	DP_COL("cluster", VALUE, cluster, BUDGET_LIMIT | BUDGET_CHARGE),
+	DP_COL("active", VALUE, active, BUDGET_LIMIT),
+	DP_COLS_LIMIT("", limit, BUDGET_LIMIT, 0, 0),
+	DP_COL_IF("renew", BYTES, renew, BUDGET_LIMIT, renews),
+	DP_COL("period_start", VALUE, period_start,
+			  BUDGET_LIMIT | BUDGET_CHARGE),
+	DP_COL("period", VALUE, period, BUDGET_LIMIT | BUDGET_CHARGE),
+	DP_COLS_SPENT("spent", "charges", spent, BUDGET_LIMIT | BUDGET_CHARGE),
+	DP_COLS_SPENT("total", "total_charges", total, BUDGET_CHARGE)
 };
+#undef DP_ROW
 
 #define NAME_INDEX "budget_role_name"
 
-const dp_table dp_catalog_budgets = {"budget", BUDGET_END - 1};
-
-static void
-ledger_fetch(const dp_values *row, dp_budget_row *out)
-{
-	out->dataset = dp_catalog_get_name(row, BUDGET_DATASET);
-	out->role = dp_catalog_get_oid(row, BUDGET_ROLE_OID);
-	out->role_name = dp_catalog_get_name(row, BUDGET_ROLE_NAME);
-	out->cluster = dp_catalog_get_int64(row, BUDGET_CLUSTER);
-	out->active = dp_catalog_get_bool(row, BUDGET_ACTIVE);
-	dp_catalog_get_limit(row, BUDGET_LIMIT, &out->limit);
-	out->renews = !dp_catalog_is_null(row, BUDGET_RENEW);
-	if (out->renews)
-		out->renew = *DatumGetIntervalP(dp_catalog_get(row, BUDGET_RENEW));
-	out->period_start = dp_catalog_get_time(row, BUDGET_PERIOD_START);
-	out->period = dp_catalog_get_int64(row, BUDGET_PERIOD);
-	dp_catalog_get_sums(row, BUDGET_SPENT, &out->spent);
-	dp_catalog_get_sums(row, BUDGET_TOTAL, &out->total);
-}
+const dp_table dp_catalog_budgets = DP_TABLE("budget", dp_budget_row,
+											 budget_columns);
 
 static bool
-ledger_is_foreign(const dp_values *row)
+ledger_is_foreign(const dp_budget_row *row)
 {
-	return !dp_catalog_in_lineage(dp_catalog_get_int64(row, BUDGET_CLUSTER));
+	return !dp_catalog_in_lineage(row->cluster);
 }
 
 /*
@@ -365,64 +314,42 @@ ledger_is_foreign(const dp_values *row)
  * view dp_pg.budgets does the same.
  */
 static bool
-charged_more(const dp_values *row, const dp_values *best)
+charged_more(const dp_budget_row *row, const dp_budget_row *best)
 {
-	int64		a;
-	int64		b;
-
 	if (best == NULL)
 		return true;
-	a = dp_catalog_get_int64(row, BUDGET_TOTAL_CHARGES);
-	b = dp_catalog_get_int64(best, BUDGET_TOTAL_CHARGES);
-	if (a == b)
-	{
-		a = dp_catalog_get_oid(row, BUDGET_ROLE_OID);
-		b = dp_catalog_get_oid(best, BUDGET_ROLE_OID);
-	}
-	return a > b;
+	if (row->total.charges == best->total.charges)
+		return row->role > best->role;
+	return row->total.charges > best->total.charges;
 }
 
 /* Rows of this cluster: one, unless rows of two databases were merged. */
 static bool
-prefer_own(const dp_values *row, const dp_values *best)
+prefer_own(const void *row, const void *best)
 {
 	return !ledger_is_foreign(row) && charged_more(row, best);
 }
 
 /* Rows that were restored from another cluster. */
 static bool
-prefer_foreign(const dp_values *row, const dp_values *best)
+prefer_foreign(const void *row, const void *best)
 {
 	return ledger_is_foreign(row) && charged_more(row, best);
 }
 
 /* Those, and those of dropped roles. */
 static bool
-prefer_heritage(const dp_values *row, const dp_values *best)
+prefer_heritage(const void *row, const void *best)
 {
 	return (ledger_is_foreign(row) ||
-			GetUserNameFromId(dp_catalog_get_oid(row, BUDGET_ROLE_OID),
+			GetUserNameFromId(((const dp_budget_row *) row)->role,
 							  true) == NULL) &&
 		charged_more(row, best);
 }
 
 static dp_found
-find_by_oid(const char *dataset, Oid role, dp_row_lock lock, HeapTuple *tuple,
-			dp_values *row)
-{
-	NameData	key;
-	ScanKeyData keys[2];
-
-	namestrcpy(&key, dataset);
-	dp_catalog_key(&keys[0], BUDGET_DATASET, NAMEOID, NameGetDatum(&key));
-	dp_catalog_key(&keys[1], BUDGET_ROLE_OID, OIDOID, ObjectIdGetDatum(role));
-	return dp_catalog_find_row(&dp_catalog_budgets, NULL, keys, 2, prefer_own,
-							   lock, tuple, row);
-}
-
-static dp_found
 find_by_name(const char *dataset, const char *role_name, dp_prefer prefer,
-			 dp_row_lock lock, HeapTuple *tuple, dp_values *row)
+			 dp_row_lock lock, dp_budget_row *out)
 {
 	NameData	key;
 	NameData	name;
@@ -430,10 +357,12 @@ find_by_name(const char *dataset, const char *role_name, dp_prefer prefer,
 
 	namestrcpy(&key, dataset);
 	namestrcpy(&name, role_name);
-	dp_catalog_key(&keys[0], BUDGET_DATASET, NAMEOID, NameGetDatum(&key));
-	dp_catalog_key(&keys[1], BUDGET_ROLE_NAME, NAMEOID, NameGetDatum(&name));
+	dp_catalog_key(&keys[0], &dp_catalog_budgets, "dataset",
+				   NameGetDatum(&key));
+	dp_catalog_key(&keys[1], &dp_catalog_budgets, "role_name",
+				   NameGetDatum(&name));
 	return dp_catalog_find_row(&dp_catalog_budgets, NAME_INDEX, keys, 2,
-							   prefer, lock, tuple, row);
+							   prefer, lock, out);
 }
 
 /*
@@ -446,17 +375,19 @@ dp_found
 dp_catalog_read_budget(const char *dataset, Oid role, const char *role_name,
 					   dp_row_lock lock, dp_budget_row *out)
 {
-	dp_values	row;
+	NameData	key;
+	ScanKeyData keys[2];
 	dp_found	found;
 
-	MemSet(out, 0, sizeof(*out));
-	found = find_by_oid(dataset, role, lock, &out->tuple, &row);
-	if (found == DP_MISSING)
-		found = find_by_name(dataset, role_name, prefer_foreign, lock,
-							 &out->tuple, &row);
-	if (found != DP_MISSING)
-		ledger_fetch(&row, out);
-	return found;
+	namestrcpy(&key, dataset);
+	dp_catalog_key(&keys[0], &dp_catalog_budgets, "dataset",
+				   NameGetDatum(&key));
+	dp_catalog_key(&keys[1], &dp_catalog_budgets, "role_oid",
+				   ObjectIdGetDatum(role));
+	found = dp_catalog_find_row(&dp_catalog_budgets, NULL, keys, 2, prefer_own,
+								lock, out);
+	return found != DP_MISSING ? found :
+		find_by_name(dataset, role_name, prefer_foreign, lock, out);
 }
 
 /*
@@ -469,26 +400,31 @@ bool
 dp_catalog_find_heritage(const char *dataset, const char *role_name,
 						 dp_budget_row *out)
 {
-	dp_values	row;
-
-	MemSet(out, 0, sizeof(*out));
-	if (find_by_name(dataset, role_name, prefer_heritage, DP_ROW_WAIT,
-					 &out->tuple, &row) != DP_FOUND)
-		return false;
-	ledger_fetch(&row, out);
-	return true;
+	return find_by_name(dataset, role_name, prefer_heritage, DP_ROW_WAIT,
+						out) == DP_FOUND;
 }
 
 /* The role that a row belongs to in this cluster, or InvalidOid. */
 static Oid
-role_of(const dp_values *row)
+role_of(const dp_budget_row *row)
 {
-	Oid			role = dp_catalog_get_oid(row, BUDGET_ROLE_OID);
-	NameData	name = dp_catalog_get_name(row, BUDGET_ROLE_NAME);
-
 	if (ledger_is_foreign(row))
-		return get_role_oid(NameStr(name), true);
-	return GetUserNameFromId(role, true) ? role : InvalidOid;
+		return get_role_oid(NameStr(row->role_name), true);
+	return GetUserNameFromId(row->role, true) ? row->role : InvalidOid;
+}
+
+/* All rows of a dataset. */
+static List *
+list_budgets(const char *dataset)
+{
+	NameData	key;
+	ScanKeyData scan_key;
+
+	namestrcpy(&key, dataset);
+	dp_catalog_key(&scan_key, &dp_catalog_budgets, "dataset",
+				   NameGetDatum(&key));
+	return dp_catalog_list_rows(&dp_catalog_budgets, NULL, &scan_key, 1, NULL,
+								0);
 }
 
 /*
@@ -498,24 +434,18 @@ role_of(const dp_values *row)
 int
 dp_catalog_list_roles(const char *dataset, Oid **roles)
 {
-	NameData	key;
-	ScanKeyData scan_key;
-	List	   *rows;
+	List	   *rows = list_budgets(dataset);
 	ListCell   *lc;
 	int			found = 0;
 
-	namestrcpy(&key, dataset);
-	dp_catalog_key(&scan_key, BUDGET_DATASET, NAMEOID, NameGetDatum(&key));
-	rows = dp_catalog_list_rows(&dp_catalog_budgets, NULL, &scan_key, 1,
-								NULL);
 	*roles = palloc(sizeof(Oid) * (list_length(rows) + 1));
 	foreach(lc, rows)
 	{
-		const dp_values *row = lfirst(lc);
+		const dp_budget_row *row = lfirst(lc);
 		Oid			role;
 		int			j;
 
-		if (!dp_catalog_get_bool(row, BUDGET_ACTIVE))
+		if (!row->active)
 			continue;
 		role = role_of(row);
 		for (j = 0; j < found && (*roles)[j] != role; j++)
@@ -535,25 +465,18 @@ dp_catalog_list_roles(const char *dataset, Oid **roles)
 int
 dp_catalog_sum_budgets(const char *dataset, Oid role, dp_spent *sum)
 {
-	NameData	key;
-	ScanKeyData scan_key;
 	ListCell   *lc;
 	int			n = 0;
 
 	MemSet(sum, 0, sizeof(*sum));
-	namestrcpy(&key, dataset);
-	dp_catalog_key(&scan_key, BUDGET_DATASET, NAMEOID, NameGetDatum(&key));
-	foreach(lc, dp_catalog_list_rows(&dp_catalog_budgets, NULL, &scan_key, 1,
-									 NULL))
+	foreach(lc, list_budgets(dataset))
 	{
-		const dp_values *row = lfirst(lc);
+		const dp_budget_row *row = lfirst(lc);
 		Oid			payer = role_of(row);
-		dp_spent	total;
 
 		if (!OidIsValid(payer) || !is_member_of_role_nosuper(role, payer))
 			continue;
-		dp_catalog_get_sums(row, BUDGET_TOTAL, &total);
-		dp_bridge_check_status(dp_acct_spent_sum(sum, &total),
+		dp_bridge_check_status(dp_acct_spent_sum(sum, &row->total),
 							   "add up the spending");
 		n++;
 	}
@@ -568,22 +491,19 @@ dp_catalog_sum_budgets(const char *dataset, Oid role, dp_spent *sum)
 List *
 dp_catalog_list_holders(const char *dataset)
 {
-	Oid			types[1] = {NAMEOID};
-	Datum		values[1];
 	NameData	key;
+	dp_argument args[] = {DP_ARG_NAME(&key)};
 	List	   *names = NIL;
 	int			n;
 	int			i;
 
 	namestrcpy(&key, dataset);
-	values[0] = NameGetDatum(&key);
 	n = (int) dp_catalog_run("SELECT r.rolname FROM dp_pg.budget AS b"
 							 " JOIN pg_catalog.pg_roles AS r ON CASE"
 							 " WHEN dp_pg.in_lineage(b.cluster)"
 							 " THEN r.oid = b.role_oid"
 							 " ELSE r.rolname = b.role_name END"
-							 " WHERE b.dataset = $1 AND b.active",
-							 1, types, values, NULL);
+							 " WHERE b.dataset = $1 AND b.active", args, 1);
 	for (i = 0; i < n; i++)
 		names = lappend(names,
 						NameStr(*DatumGetName(dp_catalog_result(i, 1))));
@@ -599,13 +519,11 @@ dp_catalog_list_holders(const char *dataset)
 void
 dp_catalog_insert_budget(const dp_budget_row *row)
 {
-	Oid			types[4] = {NAMEOID, OIDOID, NAMEOID, INT8OID};
-	Datum		values[4];
+	dp_argument args[] = {
+		DP_ARG_NAME(&row->dataset), DP_ARG_OID(row->role),
+		DP_ARG_NAME(&row->role_name), DP_ARG_INT64(row->cluster)
+	};
 
-	values[0] = NameGetDatum(&row->dataset);
-	values[1] = ObjectIdGetDatum(row->role);
-	values[2] = NameGetDatum(&row->role_name);
-	values[3] = Int64GetDatum(row->cluster);
 	(void) dp_catalog_run("INSERT INTO dp_pg.budget"
 						  " (dataset, role_oid, role_name, cluster,"
 						  " active, filter, epsilon, delta,"
@@ -613,15 +531,7 @@ dp_catalog_insert_budget(const dp_budget_row *row)
 						  " spent_squares, total_squares)"
 						  " VALUES ($1, $2, $3, $4, false, 'basic', 0, 0,"
 						  " 0, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING",
-						  4, types, values, NULL);
-}
-
-static void
-set_identity(dp_values *values, const dp_budget_row *row)
-{
-	dp_catalog_set_oid(values, BUDGET_ROLE_OID, row->role);
-	dp_catalog_set_name(values, BUDGET_ROLE_NAME, &row->role_name);
-	dp_catalog_set_int64(values, BUDGET_CLUSTER, row->cluster);
+						  args, 4);
 }
 
 /*
@@ -632,35 +542,14 @@ set_identity(dp_values *values, const dp_budget_row *row)
 void
 dp_catalog_write_limit(const dp_budget_row *row)
 {
-	dp_values	values;
-
-	dp_catalog_start_row(&dp_catalog_budgets, &values);
-	set_identity(&values, row);
-	dp_catalog_set_bool(&values, BUDGET_ACTIVE, row->active);
-	dp_catalog_set_limit(&values, BUDGET_LIMIT, &row->limit);
-	if (row->renews)
-		dp_catalog_set(&values, BUDGET_RENEW, IntervalPGetDatum(&row->renew));
-	else
-		dp_catalog_set_null(&values, BUDGET_RENEW);
-	dp_catalog_set_time(&values, BUDGET_PERIOD_START, row->period_start);
-	dp_catalog_set_int64(&values, BUDGET_PERIOD, row->period);
-	dp_catalog_set_sums(&values, BUDGET_SPENT, &row->spent);
-	dp_catalog_update_row(&dp_catalog_budgets, row->tuple, &values);
+	dp_catalog_update_row(&dp_catalog_budgets, row, BUDGET_LIMIT);
 }
 
 /* dp_catalog_write_budget: write sums after a charge; the row is locked. */
 void
 dp_catalog_write_budget(const dp_budget_row *row)
 {
-	dp_values	values;
-
-	dp_catalog_start_row(&dp_catalog_budgets, &values);
-	set_identity(&values, row);
-	dp_catalog_set_time(&values, BUDGET_PERIOD_START, row->period_start);
-	dp_catalog_set_int64(&values, BUDGET_PERIOD, row->period);
-	dp_catalog_set_sums(&values, BUDGET_SPENT, &row->spent);
-	dp_catalog_set_sums(&values, BUDGET_TOTAL, &row->total);
-	dp_catalog_update_row(&dp_catalog_budgets, row->tuple, &values);
+	dp_catalog_update_row(&dp_catalog_budgets, row, BUDGET_CHARGE);
 }
 
 /* ----------------
@@ -671,19 +560,21 @@ dp_catalog_write_budget(const dp_budget_row *row)
  * ----------------
  */
 
-/* Columns in the order of sql/20_ledger.sql. */
-enum
-{
-	PART_DATASET = 1,
-	PART_PAYER_OID,
-	PART_PARTITION,
-	PART_KEY,
-	PART_PERIOD,
-	PART_SPENT,					/* first of DP_SUM_COLUMNS */
-	PART_END = PART_SPENT + DP_SUM_COLUMNS
-};
+#define PART_CHARGE 1			/* what an update writes */
 
-static const dp_table parts = {"part", PART_END - 1};
+/* In the order of sql/20_ledger.sql. */
+#define DP_ROW dp_part_row
+static const dp_column part_columns[] = {
+	DP_COL("dataset", BYTES, dataset, 0),
+	DP_COL("payer_oid", VALUE, payer, 0),
+	DP_COL("partition", VALUE, partition, 0),
+	DP_COL("part", BYTES, key, 0),
+	DP_COL("period", VALUE, period, PART_CHARGE),
+	DP_COLS_SPENT("spent", "charges", spent, PART_CHARGE)
+};
+#undef DP_ROW
+
+static const dp_table parts = DP_TABLE("part", dp_part_row, part_columns);
 
 /* dp_catalog_new_partition: see dp_catalog.h. */
 int64
@@ -701,7 +592,7 @@ dp_catalog_last_partition(void)
 
 	dp_bridge_owner_begin(&saved);
 	if (dp_catalog_run("SELECT last_value FROM dp_pg.partition_seq"
-					   " WHERE is_called", 0, NULL, NULL, NULL) == 1)
+					   " WHERE is_called", NULL, 0) == 1)
 		last = DatumGetInt64(dp_catalog_result(0, 1));
 	dp_bridge_owner_end(&saved);
 	return last;
@@ -716,23 +607,20 @@ dp_found
 dp_catalog_read_part(dp_part_row *row, dp_row_lock lock)
 {
 	ScanKeyData keys[4];
-	dp_values	values;
+	dp_part_row stored;
 	dp_found	found;
 
-	dp_catalog_key(&keys[0], PART_DATASET, NAMEOID,
-				   NameGetDatum(&row->dataset));
-	dp_catalog_key(&keys[1], PART_PAYER_OID, OIDOID,
+	dp_catalog_key(&keys[0], &parts, "dataset", NameGetDatum(&row->dataset));
+	dp_catalog_key(&keys[1], &parts, "payer_oid",
 				   ObjectIdGetDatum(row->payer));
-	dp_catalog_key(&keys[2], PART_PARTITION, INT8OID,
+	dp_catalog_key(&keys[2], &parts, "partition",
 				   Int64GetDatum(row->partition));
-	dp_catalog_key(&keys[3], PART_KEY, NAMEOID, NameGetDatum(&row->key));
+	dp_catalog_key(&keys[3], &parts, "part", NameGetDatum(&row->key));
 	MemSet(&row->spent, 0, sizeof(row->spent));
-	row->tuple = NULL;
-	found = dp_catalog_find_row(&parts, NULL, keys, 4, NULL, lock,
-								&row->tuple, &values);
-	if (found == DP_FOUND &&
-		dp_catalog_get_int64(&values, PART_PERIOD) == row->period)
-		dp_catalog_get_sums(&values, PART_SPENT, &row->spent);
+	found = dp_catalog_find_row(&parts, NULL, keys, 4, NULL, lock, &stored);
+	row->tuple = stored.tuple;
+	if (found == DP_FOUND && stored.period == row->period)
+		row->spent = stored.spent;
 	return found;
 }
 
@@ -740,19 +628,8 @@ dp_catalog_read_part(dp_part_row *row, dp_row_lock lock)
 void
 dp_catalog_write_part(const dp_part_row *row)
 {
-	dp_values	values;
-
-	dp_catalog_start_row(&parts, &values);
-	dp_catalog_set_int64(&values, PART_PERIOD, row->period);
-	dp_catalog_set_sums(&values, PART_SPENT, &row->spent);
 	if (row->tuple != NULL)
-	{
-		dp_catalog_update_row(&parts, row->tuple, &values);
-		return;
-	}
-	dp_catalog_set_name(&values, PART_DATASET, &row->dataset);
-	dp_catalog_set_oid(&values, PART_PAYER_OID, row->payer);
-	dp_catalog_set_int64(&values, PART_PARTITION, row->partition);
-	dp_catalog_set_name(&values, PART_KEY, &row->key);
-	dp_catalog_append_rows(&parts, &values, 1);
+		dp_catalog_update_row(&parts, row, PART_CHARGE);
+	else
+		dp_catalog_insert_rows(&parts, row, 1);
 }

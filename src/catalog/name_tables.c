@@ -30,48 +30,23 @@
  * ----------------
  */
 
-/* Columns in the order of sql/30_relation.sql. */
-enum
-{
-	NAME_SCHEMA = 1,
-	NAME_NAME,
-	NAME_RELID,
-	NAME_FOLLOW,
-	NAME_OWNER_OID,
-	NAME_OWNER_NAME,
-	NAME_CLUSTER,
-	NAME_SEEN,
-	NAME_KEPT,
-	NAME_END
+/* In the order of sql/30_relation.sql. */
+#define DP_ROW dp_name_row
+static const dp_column name_columns[] = {
+	DP_COL("schema", BYTES, schema, 0),
+	DP_COL("name", BYTES, name, 0),
+	DP_COL("relid", VALUE, relid, 0),
+	DP_COL("follow", VALUE, follow, 0),
+	DP_COL("owner_oid", VALUE, owner, 0),
+	DP_COL("owner_name", BYTES, owner_name, 0),
+	DP_COL("cluster", VALUE, cluster, 0),
+	DP_COL("seen", VALUE, seen, 0),
+	{"kept"}					/* used by SQL */
 };
+#undef DP_ROW
 
-static const dp_table names = {"relation_name", NAME_END - 1};
-
-/* The OID decides if the cluster's OIDs are valid here, otherwise the name. */
-static Oid
-name_resolve_owner(const dp_values *row)
-{
-	NameData	name = dp_catalog_get_name(row, NAME_OWNER_NAME);
-
-	if (!dp_catalog_in_lineage(dp_catalog_get_int64(row, NAME_CLUSTER)))
-		return get_role_oid(NameStr(name), true);
-	return dp_catalog_get_oid(row, NAME_OWNER_OID);
-}
-
-static dp_name_row *
-name_fetch(const dp_values *row)
-{
-	dp_name_row *out = palloc0(sizeof(dp_name_row));
-
-	out->schema = dp_catalog_get_name(row, NAME_SCHEMA);
-	out->name = dp_catalog_get_name(row, NAME_NAME);
-	out->relid = dp_catalog_get_oid(row, NAME_RELID);
-	out->follow = dp_catalog_get_bool(row, NAME_FOLLOW);
-	out->owner = name_resolve_owner(row);
-	out->owner_name = dp_catalog_get_name(row, NAME_OWNER_NAME);
-	out->seen = dp_catalog_get_oid(row, NAME_SEEN);
-	return out;
-}
+static const dp_table names = DP_TABLE("relation_name", dp_name_row,
+									   name_columns);
 
 static int
 name_compare_names(const ListCell *a, const ListCell *b)
@@ -92,22 +67,20 @@ name_compare_names(const ListCell *a, const ListCell *b)
 List *
 dp_catalog_list_names(void)
 {
-	Relation	rel = dp_catalog_try_table(&names);
 	dp_scan		scan;
-	dp_values	row;
-	HeapTuple	tuple;
+	dp_name_row row;
 	List	   *result = NIL;
 
-	if (rel == NULL)
-		return NIL;
-	dp_catalog_start_scan(&scan, rel, NULL, NULL, NULL, 0);
-	while (HeapTupleIsValid(tuple = dp_catalog_next(&scan)))
+	dp_catalog_start_rows(&scan, &names, NULL, 0);
+	while (dp_catalog_next_row(&scan, &row))
 	{
-		dp_catalog_read_row(&names, rel, tuple, &row);
-		result = lappend(result, name_fetch(&row));
+		/* the OID decides if the cluster's OIDs are valid here */
+		if (!dp_catalog_in_lineage(row.cluster))
+			row.owner = get_role_oid(NameStr(row.owner_name), true);
+		result = lappend(result, memcpy(palloc(sizeof(row)), &row,
+										sizeof(row)));
 	}
-	dp_catalog_end_scan(&scan);
-	table_close(rel, AccessShareLock);
+	dp_catalog_end_rows(&scan);
 	list_sort(result, name_compare_names);
 	return result;
 }
@@ -200,24 +173,21 @@ dp_catalog_lock_opening(bool opens, bool protects)
 void
 dp_catalog_write_name(Oid relid, const bool *follow)
 {
-	Oid			types[6] = {OIDOID, BOOLOID, INT8OID, NAMEOID, NAMEOID,
-	OIDOID};
-	Datum		values[6];
 	char	   *schema_name = get_namespace_name(get_rel_namespace(relid));
 	char	   *relation_name = get_rel_name(relid);
 	NameData	schema;
 	NameData	name;
+	dp_argument args[] = {
+		DP_ARG_OID(relid),
+		{BOOLOID, BoolGetDatum(follow != NULL && *follow), follow == NULL},
+		DP_ARG_INT64(dp_bridge_cluster_id()), DP_ARG_NAME(&schema),
+		DP_ARG_NAME(&name), DP_ARG_OID(dp_catalog_owner(relid))
+	};
 
 	if (schema_name == NULL || relation_name == NULL)
 		return;					/* dropped meanwhile */
 	namestrcpy(&schema, schema_name);
 	namestrcpy(&name, relation_name);
-	values[0] = ObjectIdGetDatum(relid);
-	values[1] = BoolGetDatum(follow != NULL && *follow);
-	values[2] = Int64GetDatum(dp_bridge_cluster_id());
-	values[3] = NameGetDatum(&schema);
-	values[4] = NameGetDatum(&name);
-	values[5] = ObjectIdGetDatum(dp_catalog_owner(relid));
 	dp_catalog_run_as_owner("INSERT INTO dp_pg.relation_name AS r"
 							" (schema, name, relid, follow, owner_oid,"
 							" owner_name, cluster) VALUES ($4, $5, $1,"
@@ -230,8 +200,7 @@ dp_catalog_write_name(Oid relid, const bool *follow)
 							" owner_name = EXCLUDED.owner_name,"
 							" cluster = EXCLUDED.cluster,"
 							" seen = 0, kept = NULL",
-							6, types, values,
-							follow == NULL ? " n    " : NULL);
+							args, 6);
 }
 
 /*
@@ -240,29 +209,25 @@ dp_catalog_write_name(Oid relid, const bool *follow)
 void
 dp_catalog_write_seen(const dp_name_row *row, Oid seen)
 {
-	Oid			types[3] = {NAMEOID, NAMEOID, OIDOID};
-	Datum		values[3];
+	dp_argument args[] = {
+		DP_ARG_NAME(&row->schema), DP_ARG_NAME(&row->name), DP_ARG_OID(seen)
+	};
 
-	values[0] = NameGetDatum(&row->schema);
-	values[1] = NameGetDatum(&row->name);
-	values[2] = ObjectIdGetDatum(seen);
 	dp_catalog_run_as_owner("UPDATE dp_pg.relation_name SET seen = $3"
 							" WHERE schema = $1 AND name = $2",
-							3, types, values, NULL);
+							args, 3);
 }
 
 /* dp_catalog_delete_name: delete the row of a name. */
 void
 dp_catalog_delete_name(const dp_name_row *row)
 {
-	Oid			types[2] = {NAMEOID, NAMEOID};
-	Datum		values[2];
+	dp_argument args[] = {
+		DP_ARG_NAME(&row->schema), DP_ARG_NAME(&row->name)
+	};
 
-	values[0] = NameGetDatum(&row->schema);
-	values[1] = NameGetDatum(&row->name);
 	dp_catalog_run_as_owner("DELETE FROM dp_pg.relation_name"
-							" WHERE schema = $1 AND name = $2",
-							2, types, values, NULL);
+							" WHERE schema = $1 AND name = $2", args, 2);
 }
 
 /*
@@ -275,24 +240,21 @@ dp_catalog_delete_name(const dp_name_row *row)
 void
 dp_catalog_keep_dropped(Oid relid)
 {
-	Oid			types[2] = {OIDOID, JSONBOID};
-	Datum		values[2];
-	bool		isnull = true;
+	dp_argument args[] = {DP_ARG_OID(relid), {JSONBOID, 0, true}};
 	dp_owner_sql saved;
 
-	values[0] = ObjectIdGetDatum(relid);
-	values[1] = (Datum) 0;
 	dp_bridge_owner_begin(&saved);
-	if (SPI_execute_with_args("SELECT dp_pg.keep($1)", 1, types, values, NULL,
-							  true, 0) < 0)
+	if (SPI_execute_with_args("SELECT dp_pg.keep($1)", 1, &args[0].type,
+							  &args[0].value, NULL, true, 0) < 0)
 		elog(ERROR, "could not read declarations");
 	if (SPI_processed == 1)
-		values[1] = SPI_getbinval(SPI_tuptable->vals[0],
-								  SPI_tuptable->tupdesc, 1, &isnull);
+		args[1].value = SPI_getbinval(SPI_tuptable->vals[0],
+									  SPI_tuptable->tupdesc, 1,
+									  &args[1].null);
 	(void) dp_catalog_run("UPDATE dp_pg.relation_name"
 						  " SET relid = 0, kept = CASE WHEN follow THEN $2 END"
 						  " WHERE relid = $1",
-						  2, types, values, isnull ? " n" : NULL);
+						  args, 2);
 	/*
 	 * All names are looked up after each command, so no role has too many;
 	 * what another transaction is deleting is not waited for.
@@ -309,7 +271,7 @@ dp_catalog_keep_dropped(Oid relid)
 						  " c.oid = m.seen)) AS o USING (schema, name)"
 						  " WHERE o.place > 100 FOR UPDATE OF n SKIP LOCKED"
 						  ") AS l WHERE d.schema = l.schema"
-						  " AND d.name = l.name", 0, NULL, NULL, NULL);
+						  " AND d.name = l.name", NULL, 0);
 	dp_bridge_owner_end(&saved);
 }
 
@@ -345,14 +307,12 @@ dp_heritage *
 dp_catalog_read_heritage(const dp_name_row *row, Oid relid)
 {
 	MemoryContext context = CurrentMemoryContext;
-	Oid			types[3] = {NAMEOID, NAMEOID, OIDOID};
-	Datum		values[3];
+	dp_argument args[] = {
+		DP_ARG_NAME(&row->schema), DP_ARG_NAME(&row->name), DP_ARG_OID(relid)
+	};
 	dp_heritage *out = NULL;
 	dp_owner_sql saved;
 
-	values[0] = NameGetDatum(&row->schema);
-	values[1] = NameGetDatum(&row->name);
-	values[2] = ObjectIdGetDatum(relid);
 	dp_bridge_owner_begin(&saved);
 	if (dp_catalog_run("SELECT p.dataset::text, coalesce(CASE WHEN"
 					   " p.unit_key IS NULL THEN p.unit::text ELSE"
@@ -371,7 +331,7 @@ dp_catalog_read_heritage(const dp_name_row *row, Oid relid)
 					   " CROSS JOIN LATERAL jsonb_populate_record("
 					   "NULL::dp_pg.relation, h.kept->'relation') AS p"
 					   " WHERE h.kept IS NOT NULL",
-					   3, types, values, NULL) == 1)
+					   args, 3) == 1)
 	{
 		out = MemoryContextAllocZero(context, sizeof(dp_heritage));
 		out->dataset = copy_text(context, 1);
@@ -396,20 +356,19 @@ List *
 dp_catalog_list_kept(const dp_name_row *row)
 {
 	MemoryContext context = CurrentMemoryContext;
-	Oid			types[2] = {NAMEOID, NAMEOID};
-	Datum		values[2];
+	dp_argument args[] = {
+		DP_ARG_NAME(&row->schema), DP_ARG_NAME(&row->name)
+	};
 	dp_owner_sql saved;
 	List	   *result = NIL;
 	uint64		n;
 	uint64		i;
 
-	values[0] = NameGetDatum(&row->schema);
-	values[1] = NameGetDatum(&row->name);
 	dp_bridge_owner_begin(&saved);
 	n = dp_catalog_run("SELECT c.name FROM dp_pg.heritage($1, $2) AS h (kept)"
 					   " CROSS JOIN LATERAL jsonb_array_elements_text("
 					   "h.kept->'columns') WITH ORDINALITY AS c (name, place)"
-					   " ORDER BY c.place", 2, types, values, NULL);
+					   " ORDER BY c.place", args, 2);
 	for (i = 0; i < n; i++)
 	{
 		char	   *name = TextDatumGetCString(dp_catalog_result(i, 1));
@@ -431,13 +390,11 @@ dp_catalog_list_kept(const dp_name_row *row)
 void
 dp_catalog_write_heirs(const dp_name_row *row, Oid relid)
 {
-	Oid			types[3] = {NAMEOID, NAMEOID, OIDOID};
-	Datum		values[3];
+	dp_argument args[] = {
+		DP_ARG_NAME(&row->schema), DP_ARG_NAME(&row->name), DP_ARG_OID(relid)
+	};
 	dp_owner_sql saved;
 
-	values[0] = NameGetDatum(&row->schema);
-	values[1] = NameGetDatum(&row->name);
-	values[2] = ObjectIdGetDatum(relid);
 	dp_bridge_owner_begin(&saved);
 	(void) dp_catalog_run("INSERT INTO dp_pg.attribute (relid, relid_origin,"
 						  " attname, attnum, lower, upper, granule, keys,"
@@ -448,7 +405,7 @@ dp_catalog_write_heirs(const dp_name_row *row, Oid relid)
 						  "h.kept->'attributes') AS x (declared)"
 						  " CROSS JOIN LATERAL jsonb_populate_record("
 						  "NULL::dp_pg.attribute, x.declared) AS p"
-						  " ON CONFLICT DO NOTHING", 3, types, values, NULL);
+						  " ON CONFLICT DO NOTHING", args, 3);
 	(void) dp_catalog_run("UPDATE dp_pg.relation AS d SET unit_through = $3,"
 						  " unit_key_attnum = (SELECT a.attnum"
 						  " FROM pg_catalog.pg_attribute AS a"
@@ -465,7 +422,7 @@ dp_catalog_write_heirs(const dp_name_row *row, Oid relid)
 						  " FROM dp_pg.heritage($1, $2) AS h (kept)"
 						  " WHERE d.unit_through::pg_catalog.oid ="
 						  " (h.kept->>'relid')::pg_catalog.oid",
-						  3, types, values, NULL);
+						  args, 3);
 	dp_bridge_owner_end(&saved);
 }
 
@@ -473,15 +430,12 @@ dp_catalog_write_heirs(const dp_name_row *row, Oid relid)
 void
 dp_catalog_write_published(Oid relid, Oid view)
 {
-	Oid			types[2] = {OIDOID, OIDOID};
-	Datum		values[2];
+	dp_argument args[] = {DP_ARG_OID(relid), DP_ARG_OID(view)};
 
-	values[0] = ObjectIdGetDatum(relid);
-	values[1] = ObjectIdGetDatum(view);
 	dp_catalog_run_as_owner("UPDATE dp_pg.relation SET published ="
 							" CASE WHEN relid = $1 THEN $2 END"
 							" WHERE relid = $1 OR published = $2",
-							2, types, values, NULL);
+							args, 2);
 }
 
 /*
@@ -492,12 +446,9 @@ dp_catalog_write_published(Oid relid, Oid view)
 void
 dp_catalog_write_detached(Oid part, Oid root)
 {
-	Oid			types[2] = {OIDOID, OIDOID};
-	Datum		values[2];
+	dp_argument args[] = {DP_ARG_OID(part), DP_ARG_OID(root)};
 	dp_owner_sql saved;
 
-	values[0] = ObjectIdGetDatum(part);
-	values[1] = ObjectIdGetDatum(root);
 	dp_bridge_owner_begin(&saved);
 	(void) dp_catalog_run("INSERT INTO dp_pg.relation (relid, relid_origin,"
 						  " dataset, unit, unit_more, unit_through, unit_key,"
@@ -506,12 +457,12 @@ dp_catalog_write_detached(Oid part, Oid root)
 						  " unit_through, unit_key, unit_key_more, max_rows,"
 						  " max_keys, commented FROM dp_pg.relation"
 						  " WHERE relid = $2",
-						  2, types, values, NULL);
+						  args, 2);
 	(void) dp_catalog_run("INSERT INTO dp_pg.attribute (relid, relid_origin,"
 						  " attname, attnum, lower, upper, granule, keys,"
 						  " other, nulls) SELECT $1, $1, attname, 0, lower,"
 						  " upper, granule, keys, other, nulls"
 						  " FROM dp_pg.attribute WHERE relid = $2",
-						  2, types, values, NULL);
+						  args, 2);
 	dp_bridge_owner_end(&saved);
 }

@@ -13,6 +13,7 @@
 #include "nodes/pg_list.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -20,50 +21,71 @@
 
 #include "table_access.h"
 
-struct dp_values;
-
-/* In the order of sql/30_relation.sql. */
-enum
-{
-	RELATION_RELID = 1,
-	RELATION_ORIGIN,
-	RELATION_DATASET,
-	RELATION_UNIT,
-	RELATION_UNIT_ATTNUM,
-	RELATION_UNIT_THROUGH,
-	RELATION_UNIT_KEY,
-	RELATION_UNIT_KEY_ATTNUM,
-	RELATION_PUBLISHED,
-	RELATION_ROWS,
-	RELATION_MAX_ROWS,
-	RELATION_MAX_KEYS,
-	RELATION_COMMENTED,
-	RELATION_TWIN,
-	RELATION_UNIT_MORE,
-	RELATION_UNIT_MORE_ATTNUMS,
-	RELATION_UNIT_KEY_MORE,
-	RELATION_UNIT_KEY_MORE_ATTNUMS,
-	RELATION_END
+/* In the order of sql/30_relation.sql.  NULL may come from a trigger. */
+#define DP_ROW dp_relation_row
+static const dp_column relation_columns[] = {
+	DP_COL_OR_NULL("relid", VALUE, relid, 0),
+	DP_COL_OR_NULL("relid_origin", VALUE, origin, 0),
+	DP_COL_OR_NULL("dataset", BYTES, dataset, 0),
+	DP_COL_IF("unit", BYTES, unit, 0, has_unit),
+	DP_COL_OR_NULL("unit_attnum", VALUE, unit_attnum, 0),
+	DP_COL_OR_NULL("unit_through", VALUE, unit_through, 0),
+	DP_COL_OR_NULL("unit_key", BYTES, unit_key, 0),
+	DP_COL_OR_NULL("unit_key_attnum", VALUE, unit_key_attnum, 0),
+	DP_COL_OR_NULL("published", VALUE, published, 0),
+	DP_COL_OR_NULL("rows", VALUE, rows, 0),
+	DP_COL_OR_NULL("max_rows", VALUE, max_rows, 0),
+	DP_COL_OR_NULL("max_keys", VALUE, max_keys, 0),
+	DP_COL_OR_NULL("commented", VALUE, commented, 0),
+	DP_COL_OR_NULL("twin", VALUE, twin, 0),
+	DP_COL_OR_NULL("unit_more", LONG, more[0], 0),
+	DP_COL_OR_NULL("unit_more_attnums", LONG, more[1], 0),
+	DP_COL_OR_NULL("unit_key_more", LONG, more[2], 0),
+	DP_COL_OR_NULL("unit_key_more_attnums", LONG, more[3], 0)
 };
 
-/* The first four are also those of dp_pg.hardened. */
-enum
-{
-	ATTRIBUTE_RELID = 1,
-	ATTRIBUTE_ORIGIN,
-	ATTRIBUTE_NAME,
-	ATTRIBUTE_ATTNUM,
-	ATTRIBUTE_LOWER,
-	ATTRIBUTE_UPPER,
-	ATTRIBUTE_GRANULE,
-	ATTRIBUTE_KEYS,
-	ATTRIBUTE_OTHER,
-	ATTRIBUTE_PARTITION,
-	ATTRIBUTE_GUARD,
-	ATTRIBUTE_PUBLIC_SIZES,
-	ATTRIBUTE_NULLS,
-	ATTRIBUTE_END
+/* The first of dp_pg.attribute and dp_pg.hardened. */
+static const dp_column declared_columns[] = {
+	DP_COL_OR_NULL("relid", VALUE, relid, 0),
+	DP_COL_OR_NULL("relid_origin", VALUE, origin, 0),
+	DP_COL_IF("attname", BYTES, unit, 0, has_unit),
+	DP_COL_OR_NULL("attnum", VALUE, unit_attnum, 0)
 };
+#undef DP_ROW
+
+typedef struct attribute_row
+{
+	Oid			relid;
+	NameData	name;
+	dp_attribute declared;
+	struct varlena *granule;
+	ArrayType  *keys;
+	bool		nulls_declared;
+	bool		nulls;
+} attribute_row;
+
+#define DP_ROW attribute_row
+static const dp_column attribute_columns[] = {
+	DP_COL("relid", VALUE, relid, 0),
+	DP_COL("relid_origin", VALUE, declared.origin, 0),
+	DP_COL("attname", BYTES, name, 0),
+	DP_COL("attnum", VALUE, declared.attnum, 0),
+	DP_COL_OR_NULL("lower", TEXT, declared.lower, 0),
+	DP_COL_OR_NULL("upper", TEXT, declared.upper, 0),
+	DP_COL_OR_NULL("granule", LONG, granule, 0),
+	DP_COL_OR_NULL("keys", LONG, keys, 0),
+	DP_COL_OR_NULL("other", TEXT, declared.other, 0),
+	DP_COL_OR_NULL("partition", VALUE, declared.partition, 0),
+	DP_COL_OR_NULL("guard", VALUE, declared.guard, 0),
+	DP_COL_OR_NULL("public_sizes", VALUE, declared.public_sizes, 0),
+	DP_COL_IF("nulls", VALUE, nulls, 0, nulls_declared)
+};
+#undef DP_ROW
+
+static const dp_table relations = DP_TABLE("relation", dp_relation_row,
+										   relation_columns);
+static const dp_table attributes = DP_TABLE("attribute", attribute_row,
+											attribute_columns);
 
 /* ----------------
  *		What rows of dp_pg.relation, dp_pg.attribute and dp_pg.hardened have in
@@ -74,10 +96,12 @@ enum
  * ----------------
  */
 
-static const dp_table tables[] = {
-	{"relation", RELATION_END - 1},
-	{"attribute", ATTRIBUTE_END - 1},
-	{"hardened", ATTRIBUTE_ATTNUM}
+static const dp_table declared_attributes =
+DP_TABLE("attribute", dp_relation_row, declared_columns);
+static const dp_table declared_hardened =
+DP_TABLE("hardened", dp_relation_row, declared_columns);
+static const dp_table *const declared_tables[] = {
+	&relations, &declared_attributes, &declared_hardened
 };
 
 /*
@@ -202,119 +226,62 @@ static const char *const forget_dropped[] =
 
 /* Elements of an array of names or numbers; none if it is NULL. */
 static int
-relation_read_array(const dp_values *row, int column, Oid type,
-					Datum **elements)
+relation_read_array(ArrayType *array, Oid type, Datum **elements)
 {
 	int			n = 0;
 
-	if (!dp_catalog_is_null(row, column))
-		deconstruct_array(DatumGetArrayTypeP(dp_catalog_get(row, column)),
-						  type, type == NAMEOID ? NAMEDATALEN : sizeof(int16),
+	if (array != NULL)
+		deconstruct_array(DatumGetArrayTypeP(PointerGetDatum(array)), type,
+						  type == NAMEOID ? NAMEDATALEN : sizeof(int16),
 						  type != NAMEOID, type == NAMEOID ? TYPALIGN_CHAR :
 						  TYPALIGN_SHORT, elements, NULL, &n);
 	return n;
 }
 
-/*
- * get_unit_more
- *	  The further columns of unit and key in a row of dp_pg.relation.
- */
-static List *
-get_unit_more(const dp_values *row)
+/* Make the list of the further columns of unit and key. */
+static void
+read_unit_more(dp_relation_row *row)
 {
-	Datum	   *from;
-	Datum	   *from_attnums;
-	Datum	   *key;
-	Datum	   *key_attnums;
-	int			n = relation_read_array(row, RELATION_UNIT_MORE, NAMEOID,
-										&from);
-	int			keys = relation_read_array(row, RELATION_UNIT_KEY_MORE,
-										   NAMEOID, &key);
-	int			numbers = relation_read_array(row, RELATION_UNIT_MORE_ATTNUMS,
-											  INT2OID, &from_attnums);
-	int			key_numbers =
-		relation_read_array(row, RELATION_UNIT_KEY_MORE_ATTNUMS, INT2OID,
-							&key_attnums);
-	List	   *more = NIL;
+	Datum	   *elements[4];
+	int			n[4];
 	int			i;
 
-	for (i = 0; i < Max(n, keys); i++)
+	for (i = 0; i < 4; i++)
+		n[i] = relation_read_array(row->more[i], i % 2 == 0 ? NAMEOID :
+								   INT2OID, &elements[i]);
+	for (i = 0; i < Max(n[0], n[2]); i++)
 	{
 		dp_unit_column *column = palloc0(sizeof(dp_unit_column));
 
-		if (i < n)
-			column->from = *DatumGetName(from[i]);
-		if (i < numbers)
-			column->from_attnum = DatumGetInt16(from_attnums[i]);
-		if (i < keys)
-			column->key = *DatumGetName(key[i]);
-		if (i < key_numbers)
-			column->key_attnum = DatumGetInt16(key_attnums[i]);
-		more = lappend(more, column);
+		if (i < n[0])
+			column->from = *DatumGetName(elements[0][i]);
+		if (i < n[1])
+			column->from_attnum = DatumGetInt16(elements[1][i]);
+		if (i < n[2])
+			column->key = *DatumGetName(elements[2][i]);
+		if (i < n[3])
+			column->key_attnum = DatumGetInt16(elements[3][i]);
+		row->unit_more = lappend(row->unit_more, column);
 	}
-	return more;
-}
-
-/* Fields that only rows of dp_pg.relation have. */
-static void
-fetch_of_unit(const dp_values *row, dp_declared_row *out)
-{
-	if (!dp_catalog_is_null(row, RELATION_UNIT_THROUGH))
-		out->through = dp_catalog_get_oid(row, RELATION_UNIT_THROUGH);
-	if (!dp_catalog_is_null(row, RELATION_UNIT_KEY))
-		out->key = dp_catalog_get_name(row, RELATION_UNIT_KEY);
-	if (!dp_catalog_is_null(row, RELATION_UNIT_KEY_ATTNUM))
-		out->key_attnum = dp_catalog_get_int16(row, RELATION_UNIT_KEY_ATTNUM);
-	if (!dp_catalog_is_null(row, RELATION_PUBLISHED))
-		out->published = dp_catalog_get_oid(row, RELATION_PUBLISHED);
-	if (!dp_catalog_is_null(row, RELATION_TWIN))
-		out->twin = dp_catalog_get_oid(row, RELATION_TWIN);
-	out->more = get_unit_more(row);
-}
-
-static void
-fetch_declared(const dp_values *row, bool is_unit, dp_declared_row *out)
-{
-	int			name = is_unit ? RELATION_UNIT : ATTRIBUTE_NAME;
-	int			attnum = is_unit ? RELATION_UNIT_ATTNUM : ATTRIBUTE_ATTNUM;
-
-	MemSet(out, 0, sizeof(*out));
-	out->is_unit = is_unit;
-	if (!dp_catalog_is_null(row, RELATION_RELID))
-		out->relid = dp_catalog_get_oid(row, RELATION_RELID);
-	if (!dp_catalog_is_null(row, RELATION_ORIGIN))
-		out->origin = dp_catalog_get_oid(row, RELATION_ORIGIN);
-	out->named = !dp_catalog_is_null(row, name);
-	if (out->named)
-		out->name = dp_catalog_get_name(row, name);
-	if (!dp_catalog_is_null(row, attnum))
-		out->attnum = dp_catalog_get_int16(row, attnum);
-	if (is_unit)
-		fetch_of_unit(row, out);
+	memset(row->more, 0, sizeof(row->more));
 }
 
 static bool
 any_of_table(const dp_table *table, dp_declared_test test,
 			 const void *context)
 {
-	Relation	rel = dp_catalog_try_table(table);
-	dp_declared_row declared;
+	dp_relation_row row;
 	dp_scan		scan;
-	dp_values	row;
-	HeapTuple	tuple;
 	bool		found = false;
 
-	if (rel == NULL)
-		return false;
-	dp_catalog_start_scan(&scan, rel, NULL, NULL, NULL, 0);
-	while (!found && HeapTupleIsValid(tuple = dp_catalog_next(&scan)))
+	dp_catalog_start_rows(&scan, table, NULL, 0);
+	while (!found && dp_catalog_next_row(&scan, &row))
 	{
-		dp_catalog_read_row(table, rel, tuple, &row);
-		fetch_declared(&row, table == &tables[0], &declared);
-		found = test(&declared, context);
+		row.is_unit = table == &relations;
+		read_unit_more(&row);
+		found = test(&row, context);
 	}
-	dp_catalog_end_scan(&scan);
-	table_close(rel, AccessShareLock);
+	dp_catalog_end_rows(&scan);
 	return found;
 }
 
@@ -328,16 +295,10 @@ dp_catalog_any_declared(dp_declared_test test, const void *context)
 {
 	int			i;
 
-	for (i = 0; i < lengthof(tables); i++)
-		if (any_of_table(&tables[i], test, context))
+	for (i = 0; i < lengthof(declared_tables); i++)
+		if (any_of_table(declared_tables[i], test, context))
 			return true;
 	return false;
-}
-
-static bool
-is_of_units(Relation rel)
-{
-	return strcmp(RelationGetRelationName(rel), tables[0].name) == 0;
 }
 
 /*
@@ -346,13 +307,15 @@ is_of_units(Relation rel)
  *	  of NULL is InvalidOid.
  */
 void
-dp_catalog_read_declared(Relation rel, HeapTuple tuple, dp_declared_row *out)
+dp_catalog_read_declared(Relation rel, HeapTuple tuple, dp_relation_row *out)
 {
-	bool		is_unit = is_of_units(rel);
-	dp_values	row;
+	bool		is_unit = strcmp(RelationGetRelationName(rel),
+								 relations.name) == 0;
 
-	dp_catalog_read_row(is_unit ? &tables[0] : &tables[1], rel, tuple, &row);
-	fetch_declared(&row, is_unit, out);
+	dp_catalog_read_row(is_unit ? &relations : &declared_attributes, rel,
+						tuple, out);
+	out->is_unit = is_unit;
+	read_unit_more(out);
 }
 
 /* Numbers of the further columns of the unit, or of the key: int2[]. */
@@ -381,22 +344,26 @@ relation_numbers_of(const List *more, bool key)
  */
 HeapTuple
 dp_catalog_place_declared(Relation rel, HeapTuple tuple,
-						  const dp_declared_row *row)
+						  const dp_relation_row *row)
 {
-	int			columns[5] = {RELATION_ORIGIN, ATTRIBUTE_ATTNUM,
-		RELATION_UNIT_KEY_ATTNUM, RELATION_UNIT_MORE_ATTNUMS,
-	RELATION_UNIT_KEY_MORE_ATTNUMS};
+	const char *const names[5] = {"relid_origin", row->is_unit ?
+		"unit_attnum" : "attnum", "unit_key_attnum", "unit_more_attnums",
+	"unit_key_more_attnums"};
+	int			columns[5];
 	Datum		values[5];
-	bool		nulls[5] = {false, !row->named, !OidIsValid(row->through),
-	row->more == NIL, row->more == NIL};
+	bool		nulls[5] = {false, !row->has_unit,
+		!OidIsValid(row->unit_through), row->unit_more == NIL,
+	row->unit_more == NIL};
+	int			i;
 
-	if (row->is_unit)
-		columns[1] = RELATION_UNIT_ATTNUM;
+	for (i = 0; i < (row->is_unit ? 5 : 2); i++)
+		columns[i] = dp_catalog_column(row->is_unit ? &relations :
+									   &declared_attributes, names[i]);
 	values[0] = ObjectIdGetDatum(row->origin);
-	values[1] = Int16GetDatum(row->attnum);
-	values[2] = Int16GetDatum(row->key_attnum);
-	values[3] = relation_numbers_of(row->more, false);
-	values[4] = relation_numbers_of(row->more, true);
+	values[1] = Int16GetDatum(row->unit_attnum);
+	values[2] = Int16GetDatum(row->unit_key_attnum);
+	values[3] = relation_numbers_of(row->unit_more, false);
+	values[4] = relation_numbers_of(row->unit_more, true);
 	return heap_modify_tuple_by_cols(tuple, RelationGetDescr(rel),
 									 row->is_unit ? 5 : 2, columns, values,
 									 nulls);
@@ -409,7 +376,7 @@ run_all(const char *const *commands)
 
 	dp_bridge_owner_begin(&saved);
 	for (; *commands; commands++)
-		(void) dp_catalog_run(*commands, 0, NULL, NULL, NULL);
+		(void) dp_catalog_run(*commands, NULL, 0);
 	dp_bridge_owner_end(&saved);
 }
 
@@ -436,11 +403,9 @@ dp_catalog_forget_dropped(void)
  * ----------------
  */
 
-static const dp_table attributes = {"attribute", ATTRIBUTE_END - 1};
-
 /* The elements of a text[] as a list of palloc'd strings. */
 static List *
-list_of_texts(Datum array)
+list_of_texts(ArrayType *array)
 {
 	Datum	   *elements;
 	bool	   *nulls;
@@ -448,50 +413,12 @@ list_of_texts(Datum array)
 	List	   *result = NIL;
 	int			i;
 
-	deconstruct_array(DatumGetArrayTypeP(array), TEXTOID, -1, false,
+	deconstruct_array(DatumGetArrayTypeP(PointerGetDatum(array)), TEXTOID, -1, false,
 					  TYPALIGN_INT, &elements, &nulls, &n);
 	for (i = 0; i < n; i++)
 		if (!nulls[i])
 			result = lappend(result, TextDatumGetCString(elements[i]));
 	return result;
-}
-
-static char *
-get_text(const dp_values *row, int column)
-{
-	return dp_catalog_is_null(row, column) ? NULL :
-		dp_catalog_get_text(row, column);
-}
-
-static int64
-relation_get_number(const dp_values *row, int column)
-{
-	return dp_catalog_is_null(row, column) ? 0 :
-		dp_catalog_get_int64(row, column);
-}
-
-static dp_attribute *
-fetch_attribute(const dp_values *row)
-{
-	dp_attribute *out = palloc0(sizeof(dp_attribute));
-
-	out->origin = dp_catalog_get_oid(row, ATTRIBUTE_ORIGIN);
-	out->attnum = dp_catalog_get_int16(row, ATTRIBUTE_ATTNUM);
-	out->lower = get_text(row, ATTRIBUTE_LOWER);
-	out->upper = get_text(row, ATTRIBUTE_UPPER);
-	if (!dp_catalog_is_null(row, ATTRIBUTE_GRANULE))
-		out->granule =
-			DatumGetNumericCopy(dp_catalog_get(row, ATTRIBUTE_GRANULE));
-	if (!dp_catalog_is_null(row, ATTRIBUTE_KEYS))
-		out->keys = list_of_texts(dp_catalog_get(row, ATTRIBUTE_KEYS));
-	out->other = get_text(row, ATTRIBUTE_OTHER);
-	out->partition = relation_get_number(row, ATTRIBUTE_PARTITION);
-	out->guard = relation_get_number(row, ATTRIBUTE_GUARD);
-	out->public_sizes = !dp_catalog_is_null(row, ATTRIBUTE_PUBLIC_SIZES) &&
-		dp_catalog_get_bool(row, ATTRIBUTE_PUBLIC_SIZES);
-	out->no_nulls = !dp_catalog_is_null(row, ATTRIBUTE_NULLS) &&
-		!dp_catalog_get_bool(row, ATTRIBUTE_NULLS);
-	return out;
 }
 
 /*
@@ -501,28 +428,28 @@ fetch_attribute(const dp_values *row)
 dp_attribute *
 dp_catalog_find_attribute(Oid relid, const char *name)
 {
-	Relation	rel = dp_catalog_try_table(&attributes);
 	dp_attribute *result = NULL;
 	ScanKeyData keys[2];
 	NameData	key;
 	dp_scan		scan;
-	dp_values	row;
-	HeapTuple	tuple;
+	attribute_row row;
 
-	if (rel == NULL)
-		return NULL;
 	namestrcpy(&key, name);
-	dp_catalog_key(&keys[0], ATTRIBUTE_RELID, OIDOID, ObjectIdGetDatum(relid));
-	dp_catalog_key(&keys[1], ATTRIBUTE_NAME, NAMEOID, NameGetDatum(&key));
-	dp_catalog_start_scan(&scan, rel, NULL, NULL, keys, 2);
-	tuple = dp_catalog_next(&scan);
-	if (HeapTupleIsValid(tuple))
+	dp_catalog_key(&keys[0], &attributes, "relid", ObjectIdGetDatum(relid));
+	dp_catalog_key(&keys[1], &attributes, "attname", NameGetDatum(&key));
+	dp_catalog_start_rows(&scan, &attributes, keys, 2);
+	if (dp_catalog_next_row(&scan, &row))
 	{
-		dp_catalog_read_row(&attributes, rel, tuple, &row);
-		result = fetch_attribute(&row);
+		result = palloc(sizeof(dp_attribute));
+		*result = row.declared;
+		if (row.granule != NULL)
+			result->granule =
+				DatumGetNumericCopy(PointerGetDatum(row.granule));
+		if (row.keys != NULL)
+			result->keys = list_of_texts(row.keys);
+		result->no_nulls = row.nulls_declared && !row.nulls;
 	}
-	dp_catalog_end_scan(&scan);
-	table_close(rel, AccessShareLock);
+	dp_catalog_end_rows(&scan);
 	return result;
 }
 
@@ -530,28 +457,17 @@ dp_catalog_find_attribute(Oid relid, const char *name)
 Bitmapset *
 dp_catalog_list_partitions(Oid relid)
 {
-	Relation	rel = dp_catalog_try_table(&attributes);
 	Bitmapset  *columns = NULL;
 	ScanKeyData key;
 	dp_scan		scan;
-	dp_values	row;
-	HeapTuple	tuple;
+	attribute_row row;
 
-	if (rel == NULL)
-		return NULL;
-	dp_catalog_key(&key, ATTRIBUTE_RELID, OIDOID, ObjectIdGetDatum(relid));
-	dp_catalog_start_scan(&scan, rel, NULL, NULL, &key, 1);
-	while (HeapTupleIsValid(tuple = dp_catalog_next(&scan)))
-	{
-		AttrNumber	attnum;
-
-		dp_catalog_read_row(&attributes, rel, tuple, &row);
-		attnum = dp_catalog_get_int16(&row, ATTRIBUTE_ATTNUM);
-		if (!dp_catalog_is_null(&row, ATTRIBUTE_PARTITION) && attnum > 0)
-			columns = bms_add_member(columns, attnum);
-	}
-	dp_catalog_end_scan(&scan);
-	table_close(rel, AccessShareLock);
+	dp_catalog_key(&key, &attributes, "relid", ObjectIdGetDatum(relid));
+	dp_catalog_start_rows(&scan, &attributes, &key, 1);
+	while (dp_catalog_next_row(&scan, &row))
+		if (row.declared.partition != 0 && row.declared.attnum > 0)
+			columns = bms_add_member(columns, row.declared.attnum);
+	dp_catalog_end_rows(&scan);
 	return columns;
 }
 
@@ -565,14 +481,13 @@ void
 dp_catalog_write_bounds(Oid relid, const NameData *name, const char *lower,
 						const char *upper, Numeric granule)
 {
-	Oid			types[5] = {OIDOID, NAMEOID, TEXTOID, TEXTOID, NUMERICOID};
-	Datum		values[5];
+	dp_argument args[] = {
+		DP_ARG_OID(relid), DP_ARG_NAME(name),
+		{TEXTOID, CStringGetTextDatum(lower)},
+		{TEXTOID, CStringGetTextDatum(upper)},
+		{NUMERICOID, NumericGetDatum(granule), granule == NULL}
+	};
 
-	values[0] = ObjectIdGetDatum(relid);
-	values[1] = NameGetDatum(name);
-	values[2] = CStringGetTextDatum(lower);
-	values[3] = CStringGetTextDatum(upper);
-	values[4] = granule ? NumericGetDatum(granule) : (Datum) 0;
 	dp_catalog_run_as_owner("INSERT INTO dp_pg.attribute"
 							" (relid, relid_origin, attname, attnum, lower,"
 							" upper, granule) VALUES ($1, $1, $2, 0, $3, $4,"
@@ -591,7 +506,7 @@ dp_catalog_write_bounds(Oid relid, const NameData *name, const char *lower,
 							" (EXCLUDED.lower, EXCLUDED.upper),"
 							" lower = EXCLUDED.lower, upper = EXCLUDED.upper,"
 							" granule = EXCLUDED.granule",
-							5, types, values, granule ? NULL : "    n");
+							args, 5);
 }
 
 /* dp_catalog_write_keys: the same for keys; `other` may be NULL. */
@@ -599,14 +514,13 @@ void
 dp_catalog_write_keys(Oid relid, const NameData *name, ArrayType *keys,
 					  const char *other, bool nulls)
 {
-	Oid			types[5] = {OIDOID, NAMEOID, TEXTARRAYOID, TEXTOID, BOOLOID};
-	Datum		values[5];
+	dp_argument args[] = {
+		DP_ARG_OID(relid), DP_ARG_NAME(name),
+		{TEXTARRAYOID, PointerGetDatum(keys)},
+		{TEXTOID, other ? CStringGetTextDatum(other) : 0, other == NULL},
+		DP_ARG_BOOL(nulls)
+	};
 
-	values[0] = ObjectIdGetDatum(relid);
-	values[1] = NameGetDatum(name);
-	values[2] = PointerGetDatum(keys);
-	values[3] = other ? CStringGetTextDatum(other) : (Datum) 0;
-	values[4] = BoolGetDatum(nulls);
 	dp_catalog_run_as_owner("INSERT INTO dp_pg.attribute"
 							" (relid, relid_origin, attname, attnum, keys,"
 							" other, nulls) VALUES ($1, $1, $2, 0, $3, $4,"
@@ -623,7 +537,7 @@ dp_catalog_write_keys(Oid relid, const NameData *name, ArrayType *keys,
 							" EXCLUDED.keys,"
 							" keys = EXCLUDED.keys, other = EXCLUDED.other,"
 							" nulls = EXCLUDED.nulls",
-							5, types, values, other ? NULL : "   n ");
+							args, 5);
 }
 
 /*
@@ -634,14 +548,13 @@ void
 dp_catalog_write_partition(Oid relid, const NameData *name, int64 partition,
 						   int64 guard, bool public_sizes)
 {
-	Oid			types[5] = {OIDOID, NAMEOID, INT8OID, INT8OID, BOOLOID};
-	Datum		values[5];
+	dp_argument args[] = {
+		DP_ARG_OID(relid), DP_ARG_NAME(name),
+		{INT8OID, Int64GetDatum(partition), partition == 0},
+		{INT8OID, Int64GetDatum(guard), partition == 0},
+		{BOOLOID, BoolGetDatum(public_sizes), partition == 0}
+	};
 
-	values[0] = ObjectIdGetDatum(relid);
-	values[1] = NameGetDatum(name);
-	values[2] = Int64GetDatum(partition);
-	values[3] = Int64GetDatum(guard);
-	values[4] = BoolGetDatum(public_sizes);
 	dp_catalog_run_as_owner("INSERT INTO dp_pg.attribute"
 							" (relid, relid_origin, attname, attnum,"
 							" partition, guard, public_sizes)"
@@ -652,8 +565,7 @@ dp_catalog_write_partition(Oid relid, const NameData *name, int64 partition,
 							" partition = EXCLUDED.partition,"
 							" guard = EXCLUDED.guard,"
 							" public_sizes = EXCLUDED.public_sizes",
-							5, types, values,
-							partition == 0 ? "  nnn" : NULL);
+							args, 5);
 }
 
 /*
@@ -662,13 +574,12 @@ dp_catalog_write_partition(Oid relid, const NameData *name, int64 partition,
 void
 dp_catalog_forget_partitions(Oid relid)
 {
-	Oid			type = OIDOID;
-	Datum		value = ObjectIdGetDatum(relid);
+	dp_argument args[] = {DP_ARG_OID(relid)};
 
 	dp_catalog_run_as_owner("UPDATE dp_pg.attribute SET partition = NULL,"
 							" guard = NULL, public_sizes = NULL"
 							" WHERE relid = $1 AND partition IS NOT NULL",
-							1, &type, &value, NULL);
+							args, 1);
 }
 
 /* ----------------
@@ -679,40 +590,6 @@ dp_catalog_forget_partitions(Oid relid)
  * by SQL, because triggers and constraints keep them consistent.
  * ----------------
  */
-
-static const dp_table relations = {"relation", RELATION_END - 1};
-
-static void
-fetch_relation(const dp_values *row, dp_relation_row *out)
-{
-	out->relid = dp_catalog_get_oid(row, RELATION_RELID);
-	out->origin = dp_catalog_get_oid(row, RELATION_ORIGIN);
-	out->dataset = dp_catalog_get_name(row, RELATION_DATASET);
-	out->has_unit = !dp_catalog_is_null(row, RELATION_UNIT);
-	if (out->has_unit)
-		out->unit = dp_catalog_get_name(row, RELATION_UNIT);
-	if (!dp_catalog_is_null(row, RELATION_UNIT_ATTNUM))
-		out->unit_attnum = dp_catalog_get_int16(row, RELATION_UNIT_ATTNUM);
-	if (!dp_catalog_is_null(row, RELATION_UNIT_THROUGH))
-		out->unit_through = dp_catalog_get_oid(row, RELATION_UNIT_THROUGH);
-	if (!dp_catalog_is_null(row, RELATION_UNIT_KEY))
-		out->unit_key = dp_catalog_get_name(row, RELATION_UNIT_KEY);
-	if (!dp_catalog_is_null(row, RELATION_UNIT_KEY_ATTNUM))
-		out->unit_key_attnum =
-			dp_catalog_get_int16(row, RELATION_UNIT_KEY_ATTNUM);
-	if (!dp_catalog_is_null(row, RELATION_PUBLISHED))
-		out->published = dp_catalog_get_oid(row, RELATION_PUBLISHED);
-	if (!dp_catalog_is_null(row, RELATION_ROWS))
-		out->rows = dp_catalog_get_int64(row, RELATION_ROWS);
-	if (!dp_catalog_is_null(row, RELATION_MAX_ROWS))
-		out->max_rows = dp_catalog_get_int64(row, RELATION_MAX_ROWS);
-	if (!dp_catalog_is_null(row, RELATION_MAX_KEYS))
-		out->max_keys = dp_catalog_get_int64(row, RELATION_MAX_KEYS);
-	out->commented = dp_catalog_get_bool(row, RELATION_COMMENTED);
-	if (!dp_catalog_is_null(row, RELATION_TWIN))
-		out->twin = dp_catalog_get_oid(row, RELATION_TWIN);
-	out->unit_more = get_unit_more(row);
-}
 
 /*
  * dp_catalog_open_relations
@@ -725,46 +602,37 @@ dp_catalog_open_relations(void)
 	return dp_catalog_try_table(&relations);
 }
 
-/* Find the row of a relation; `out` may be NULL. */
-static bool
-find(Relation rel, Oid relid, dp_relation_row *out)
-{
-	ScanKeyData key;
-	dp_scan		scan;
-	dp_values	row;
-	HeapTuple	tuple;
-
-	dp_catalog_key(&key, RELATION_RELID, OIDOID, ObjectIdGetDatum(relid));
-	dp_catalog_start_scan(&scan, rel, NULL, NULL, &key, 1);
-	tuple = dp_catalog_next(&scan);
-	if (HeapTupleIsValid(tuple) && out)
-	{
-		dp_catalog_read_row(&relations, rel, tuple, &row);
-		fetch_relation(&row, out);
-	}
-	dp_catalog_end_scan(&scan);
-	return HeapTupleIsValid(tuple);
-}
-
 /* dp_catalog_has_relation: whether there is a row for relid. */
 bool
 dp_catalog_has_relation(Relation rel, Oid relid)
 {
-	return find(rel, relid, NULL);
+	ScanKeyData key;
+	dp_scan		scan;
+	bool		found;
+
+	dp_catalog_key(&key, &relations, "relid", ObjectIdGetDatum(relid));
+	dp_catalog_start_scan(&scan, rel, NULL, NULL, &key, 1);
+	found = HeapTupleIsValid(dp_catalog_next(&scan));
+	dp_catalog_end_scan(&scan);
+	return found;
 }
 
 /* dp_catalog_find_relation: the row of a relation, if it has one. */
 bool
 dp_catalog_find_relation(Oid relid, dp_relation_row *out)
 {
-	Relation	rel = dp_catalog_try_table(&relations);
+	ScanKeyData key;
+	dp_scan		scan;
 	bool		found;
 
-	if (rel == NULL)
-		return false;
-	MemSet(out, 0, sizeof(*out));
-	found = find(rel, relid, out);
-	table_close(rel, AccessShareLock);
+	dp_catalog_key(&key, &relations, "relid", ObjectIdGetDatum(relid));
+	dp_catalog_start_rows(&scan, &relations, &key, 1);
+	found = dp_catalog_next_row(&scan, out);
+	if (found)
+		read_unit_more(out);
+	else
+		memset(out, 0, sizeof(*out));
+	dp_catalog_end_rows(&scan);
 	return found;
 }
 
@@ -772,22 +640,14 @@ dp_catalog_find_relation(Oid relid, dp_relation_row *out)
 List *
 dp_catalog_list_relations(void)
 {
-	Relation	rel = dp_catalog_try_table(&relations);
 	dp_scan		scan;
-	dp_values	row;
-	HeapTuple	tuple;
+	dp_relation_row row;
 	List	   *result = NIL;
 
-	if (rel == NULL)
-		return NIL;
-	dp_catalog_start_scan(&scan, rel, NULL, NULL, NULL, 0);
-	while (HeapTupleIsValid(tuple = dp_catalog_next(&scan)))
-	{
-		dp_catalog_read_row(&relations, rel, tuple, &row);
-		result = lappend_oid(result, dp_catalog_get_oid(&row, RELATION_RELID));
-	}
-	dp_catalog_end_scan(&scan);
-	table_close(rel, AccessShareLock);
+	dp_catalog_start_rows(&scan, &relations, NULL, 0);
+	while (dp_catalog_next_row(&scan, &row))
+		result = lappend_oid(result, row.relid);
+	dp_catalog_end_rows(&scan);
 	return result;
 }
 
@@ -797,27 +657,15 @@ typedef bool (*relation_test) (const dp_relation_row *row, Oid oid);
 static Oid
 find_by(relation_test test, Oid oid)
 {
-	Relation	rel = dp_catalog_try_table(&relations);
 	dp_scan		scan;
-	dp_values	row;
-	HeapTuple	tuple;
+	dp_relation_row row;
 	Oid			found = InvalidOid;
 
-	if (rel == NULL)
-		return InvalidOid;
-	dp_catalog_start_scan(&scan, rel, NULL, NULL, NULL, 0);
-	while (!OidIsValid(found) &&
-		   HeapTupleIsValid(tuple = dp_catalog_next(&scan)))
-	{
-		dp_relation_row relation = {0};
-
-		dp_catalog_read_row(&relations, rel, tuple, &row);
-		fetch_relation(&row, &relation);
-		if (test(&relation, oid))
-			found = relation.relid;
-	}
-	dp_catalog_end_scan(&scan);
-	table_close(rel, AccessShareLock);
+	dp_catalog_start_rows(&scan, &relations, NULL, 0);
+	while (!OidIsValid(found) && dp_catalog_next_row(&scan, &row))
+		if (test(&row, oid))
+			found = row.relid;
+	dp_catalog_end_rows(&scan);
 	return found;
 }
 
@@ -880,31 +728,21 @@ names_of(const List *more, bool key)
 void
 dp_catalog_write_relation(const dp_relation_row *row)
 {
-	Oid			types[10] = {OIDOID, NAMEOID, NAMEOID, OIDOID, INT8OID, OIDOID,
-	BOOLOID, NAMEOID, NAMEARRAYOID, NAMEARRAYOID};
-	Datum		values[10];
-	char		nulls[11] = "          ";
+	bool		behind = OidIsValid(row->unit_through);
+	bool		one = row->unit_more == NIL;
+	dp_argument args[] = {
+		DP_ARG_OID(row->relid), DP_ARG_NAME(&row->dataset),
+		{NAMEOID, NameGetDatum(&row->unit), !row->has_unit},
+		{OIDOID, ObjectIdGetDatum(row->published),
+		!OidIsValid(row->published)},
+		{INT8OID, Int64GetDatum(row->rows), row->rows == 0},
+		{OIDOID, ObjectIdGetDatum(row->unit_through), !behind},
+		DP_ARG_BOOL(row->commented),
+		{NAMEOID, NameGetDatum(&row->unit_key), !behind},
+		{NAMEARRAYOID, names_of(row->unit_more, false), one},
+		{NAMEARRAYOID, names_of(row->unit_more, true), one}
+	};
 
-	values[0] = ObjectIdGetDatum(row->relid);
-	values[1] = NameGetDatum(&row->dataset);
-	values[2] = NameGetDatum(&row->unit);
-	values[3] = ObjectIdGetDatum(row->published);
-	values[4] = Int64GetDatum(row->rows);
-	values[5] = ObjectIdGetDatum(row->unit_through);
-	values[6] = BoolGetDatum(row->commented);
-	values[7] = NameGetDatum(&row->unit_key);
-	values[8] = names_of(row->unit_more, false);
-	values[9] = names_of(row->unit_more, true);
-	if (!OidIsValid(row->unit_through))
-		nulls[5] = nulls[7] = 'n';
-	if (row->unit_more == NIL)
-		nulls[8] = nulls[9] = 'n';
-	if (!row->has_unit)
-		nulls[2] = 'n';
-	if (!OidIsValid(row->published))
-		nulls[3] = 'n';
-	if (row->rows == 0)
-		nulls[4] = 'n';
 	dp_catalog_run_as_owner("INSERT INTO dp_pg.relation AS r"
 							" (relid, relid_origin, dataset, unit, published,"
 							" rows, unit_through, commented, unit_key,"
@@ -935,21 +773,19 @@ dp_catalog_write_relation(const dp_relation_row *row)
 							" r.unit_more) IS NOT DISTINCT FROM"
 							" (EXCLUDED.unit, EXCLUDED.unit_through,"
 							" EXCLUDED.unit_more) THEN r.max_keys END",
-							10, types, values, nulls);
+							args, 10);
 }
 
 /* dp_catalog_write_size: the size class of a relation; 0: none. */
 void
 dp_catalog_write_size(Oid relid, int64 rows)
 {
-	Oid			types[2] = {OIDOID, INT8OID};
-	Datum		values[2];
+	dp_argument args[] = {
+		DP_ARG_OID(relid), {INT8OID, Int64GetDatum(rows), rows == 0}
+	};
 
-	values[0] = ObjectIdGetDatum(relid);
-	values[1] = Int64GetDatum(rows);
 	dp_catalog_run_as_owner("UPDATE dp_pg.relation SET rows = $2"
-							" WHERE relid = $1",
-							2, types, values, rows == 0 ? " n" : NULL);
+							" WHERE relid = $1", args, 2);
 }
 
 /*
@@ -959,53 +795,43 @@ dp_catalog_write_size(Oid relid, int64 rows)
 void
 dp_catalog_write_contribution(Oid relid, int64 max_rows, int64 max_keys)
 {
-	Oid			types[3] = {OIDOID, INT8OID, INT8OID};
-	Datum		values[3];
-	char		nulls[4] = "   ";
+	dp_argument args[] = {
+		DP_ARG_OID(relid),
+		{INT8OID, Int64GetDatum(max_rows), max_rows == 0},
+		{INT8OID, Int64GetDatum(max_keys), max_keys == 0}
+	};
 
-	values[0] = ObjectIdGetDatum(relid);
-	values[1] = Int64GetDatum(max_rows);
-	values[2] = Int64GetDatum(max_keys);
-	if (max_rows == 0)
-		nulls[1] = 'n';
-	if (max_keys == 0)
-		nulls[2] = 'n';
 	dp_catalog_run_as_owner("UPDATE dp_pg.relation SET"
 							" max_rows = coalesce($2, max_rows),"
 							" max_keys = coalesce($3, max_keys)"
 							" WHERE relid = $1",
-							3, types, values, nulls);
+							args, 3);
 }
 
 /* dp_catalog_write_twin: the table of synthetic rows of a relation. */
 void
 dp_catalog_write_twin(Oid relid, Oid twin)
 {
-	Oid			types[2] = {OIDOID, OIDOID};
-	Datum		values[2];
+	dp_argument args[] = {DP_ARG_OID(relid), DP_ARG_OID(twin)};
 
-	values[0] = ObjectIdGetDatum(relid);
-	values[1] = ObjectIdGetDatum(twin);
 	dp_catalog_run_as_owner("UPDATE dp_pg.relation SET twin = $2"
-							" WHERE relid = $1", 2, types, values, NULL);
+							" WHERE relid = $1", args, 2);
 }
 
 /* dp_catalog_delete_relation: delete rows of a relation, columns, name. */
 void
 dp_catalog_delete_relation(Oid relid)
 {
-	Oid			type = OIDOID;
-	Datum		value = ObjectIdGetDatum(relid);
-
+	dp_argument args[] = {DP_ARG_OID(relid)};
 	dp_owner_sql saved;
 
 	dp_bridge_owner_begin(&saved);
 	(void) dp_catalog_run("DELETE FROM dp_pg.attribute WHERE relid = $1",
-						  1, &type, &value, NULL);
+						  args, 1);
 	(void) dp_catalog_run("DELETE FROM dp_pg.relation WHERE relid = $1",
-						  1, &type, &value, NULL);
+						  args, 1);
 	(void) dp_catalog_run("DELETE FROM dp_pg.relation_name WHERE relid = $1",
-						  1, &type, &value, NULL);
+						  args, 1);
 	dp_bridge_owner_end(&saved);
 }
 
@@ -1019,9 +845,8 @@ dp_catalog_delete_relation(Oid relid)
 int
 dp_catalog_list_published(const char *dataset, bool safe, Oid **views)
 {
-	Oid			types[2] = {NAMEOID, BOOLOID};
-	Datum		values[2];
 	NameData	key;
+	dp_argument args[] = {DP_ARG_NAME(&key), DP_ARG_BOOL(safe)};
 	int			n;
 	int			i;
 
@@ -1030,8 +855,6 @@ dp_catalog_list_published(const char *dataset, bool safe, Oid **views)
 									  dp_bridge_catalog_namespace())))
 		return 0;
 	namestrcpy(&key, dataset);
-	values[0] = NameGetDatum(&key);
-	values[1] = BoolGetDatum(safe);
 	n = (int) dp_catalog_run("SELECT published::pg_catalog.oid"
 							 " FROM dp_pg.relation WHERE dataset = $1"
 							 " AND published IS NOT NULL"
@@ -1041,7 +864,7 @@ dp_catalog_list_published(const char *dataset, bool safe, Oid **views)
 							 " AND twin IS NOT NULL AND (NOT $2 OR NOT EXISTS"
 							 " (SELECT FROM pg_catalog.pg_inherits WHERE"
 							 " twin IN (inhrelid, inhparent)))",
-							 2, types, values, NULL);
+							 args, 2);
 	*views = palloc(sizeof(Oid) * (n + 1));
 	for (i = 0; i < n; i++)
 		(*views)[i] = DatumGetObjectId(dp_catalog_result(i, 1));
@@ -1077,8 +900,8 @@ dp_catalog_append_extension(StringInfo out)
 	HeapTuple	tuple;
 
 	appendStringInfo(out, " %u", dp_bridge_extension_oid());
-	dp_catalog_key(&key, Anum_pg_extension_oid, OIDOID,
-				   ObjectIdGetDatum(dp_bridge_extension_oid()));
+	ScanKeyInit(&key, Anum_pg_extension_oid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(dp_bridge_extension_oid()));
 	dp_catalog_start_scan(&scan, rel, "pg_extension_oid_index", NULL, &key, 1);
 	while (HeapTupleIsValid(tuple = dp_catalog_next(&scan)))
 		append_version(out, tuple);
@@ -1086,7 +909,7 @@ dp_catalog_append_extension(StringInfo out)
 	table_close(rel, AccessShareLock);
 }
 
-/* Append versions of the rows whose first column is the relation. */
+/* Append versions of the rows about the relation. */
 static void
 append_rows(StringInfo out, const dp_table *table, Oid relid)
 {
@@ -1097,7 +920,7 @@ append_rows(StringInfo out, const dp_table *table, Oid relid)
 
 	if (rel == NULL)
 		return;
-	dp_catalog_key(&key, 1, OIDOID, ObjectIdGetDatum(relid));
+	dp_catalog_key(&key, table, "relid", ObjectIdGetDatum(relid));
 	dp_catalog_start_scan(&scan, rel, NULL, NULL, &key, 1);
 	while (HeapTupleIsValid(tuple = dp_catalog_next(&scan)))
 		append_version(out, tuple);

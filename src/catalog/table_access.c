@@ -14,6 +14,7 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/tableam.h"
+#include "access/tupmacs.h"
 #include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
@@ -22,6 +23,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -31,261 +33,223 @@
 #include "table_access.h"
 
 /* ----------------
- *		Reading and setting columns of the extension's tables.
- *
- * dp_catalog_set_* sets a column to a value, which must live until the row is
- * written; dp_catalog_get_* returns a value that must not be NULL.
+ *		Rows as structs, by the table of their columns.
  * ----------------
  */
 
-/* dp_catalog_set: set a column to any value. */
-void
-dp_catalog_set(dp_values *row, int column, Datum value)
+/* dp_catalog_neighbours_label: of the neighbouring relation, for a bool. */
+const char *
+dp_catalog_neighbours_label(int i)
 {
-	Assert(column >= 1 && column <= row->n);
-	row->value[column - 1] = value;
-	row->null[column - 1] = false;
-	row->set[column - 1] = true;
+	return i == 0 ? "add_remove" : i == 1 ? "replace_one" : NULL;
 }
 
-/* dp_catalog_set_null: set a column to NULL. */
-void
-dp_catalog_set_null(dp_values *row, int column)
+/* dp_catalog_filter_label: of a filter. */
+const char *
+dp_catalog_filter_label(int i)
 {
-	Assert(column >= 1 && column <= row->n);
-	row->value[column - 1] = (Datum) 0;
-	row->null[column - 1] = true;
-	row->set[column - 1] = true;
+	return i > DP_FILTER_ADVANCED ? NULL : dp_acct_filter_name((dp_filter) i);
 }
 
-void
-dp_catalog_set_bool(dp_values *row, int column, bool x)
+static void
+raise_corrupted(const dp_table *table, const dp_column *column)
 {
-	dp_catalog_set(row, column, BoolGetDatum(x));
-}
-
-void
-dp_catalog_set_int32(dp_values *row, int column, int32 x)
-{
-	dp_catalog_set(row, column, Int32GetDatum(x));
-}
-
-void
-dp_catalog_set_int64(dp_values *row, int column, int64 x)
-{
-	dp_catalog_set(row, column, Int64GetDatum(x));
-}
-
-void
-dp_catalog_set_oid(dp_values *row, int column, Oid x)
-{
-	dp_catalog_set(row, column, ObjectIdGetDatum(x));
-}
-
-void
-dp_catalog_set_name(dp_values *row, int column, const NameData *x)
-{
-	dp_catalog_set(row, column, NameGetDatum(x));
-}
-
-void
-dp_catalog_set_text(dp_values *row, int column, const char *x)
-{
-	dp_catalog_set(row, column, CStringGetTextDatum(x));
-}
-
-void
-dp_catalog_set_time(dp_values *row, int column, TimestampTz x)
-{
-	dp_catalog_set(row, column, TimestampTzGetDatum(x));
-}
-
-void
-dp_catalog_set_double(dp_values *row, int column, double x)
-{
-	dp_catalog_set(row, column, Float8GetDatum(x));
-}
-
-/* dp_catalog_set_fixed: an exact numeric; infinite is 'Infinity'. */
-void
-dp_catalog_set_fixed(dp_values *row, int column, dp_fixed x)
-{
-	dp_catalog_set(row, column,
-				   NumericGetDatum(dp_bridge_fixed_to_numeric(x)));
-}
-
-/* dp_catalog_set_neighbours: the neighbouring relation. */
-void
-dp_catalog_set_neighbours(dp_values *row, int column, bool replace_one)
-{
-	dp_catalog_set_text(row, column,
-						replace_one ? "replace_one" : "add_remove");
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("the extension's catalog holds an invalid value"),
+			 errdetail("It is in column \"%s\" of dp_pg.%s.", column->name,
+					   table->name)));
 }
 
 /*
- * dp_catalog_set_limit
- *	  Set filter, epsilon, delta, delta_conversion, delta_sum, rho, alpha,
- *	  squares.
+ * Read a number.  Limits were rounded when they were granted, so every value
+ * is on the grid; a sum above its range counts as infinite.
  */
-void
-dp_catalog_set_limit(dp_values *row, int first, const dp_limit *limit)
+static bool
+read_fixed(Numeric numeric, dp_fixed *out)
 {
-	dp_catalog_set_text(row, first, dp_acct_filter_name(limit->filter));
-	dp_catalog_set_fixed(row, first + 1, limit->epsilon);
-	dp_catalog_set_fixed(row, first + 2, limit->delta);
-	dp_catalog_set_fixed(row, first + 3, limit->delta_conversion);
-	dp_catalog_set_fixed(row, first + 4, limit->delta_sum);
-	dp_catalog_set_fixed(row, first + 5, limit->rho);
-	dp_catalog_set_int64(row, first + 6, (int64) limit->alpha);
-	dp_catalog_set_fixed(row, first + 7, limit->squares);
-}
-
-/* dp_catalog_set_sums: set epsilon, rho, delta, squares, charges. */
-void
-dp_catalog_set_sums(dp_values *row, int first, const dp_spent *spent)
-{
-	dp_catalog_set_fixed(row, first, spent->epsilon);
-	dp_catalog_set_fixed(row, first + 1, spent->rho);
-	dp_catalog_set_fixed(row, first + 2, spent->delta);
-	dp_catalog_set_fixed(row, first + 3, spent->squares);
-	dp_catalog_set_int64(row, first + 4, spent->charges);
-}
-
-/* dp_catalog_is_null: whether the column is NULL. */
-bool
-dp_catalog_is_null(const dp_values *row, int column)
-{
-	Assert(column >= 1 && column <= row->n);
-	return row->null[column - 1];
-}
-
-/* dp_catalog_get: a value that must not be NULL. */
-Datum
-dp_catalog_get(const dp_values *row, int column)
-{
-	Assert(column >= 1 && column <= row->n);
-	if (row->null[column - 1])
-		elog(ERROR, "column %d of the extension's catalog is null", column);
-	return row->value[column - 1];
-}
-
-bool
-dp_catalog_get_bool(const dp_values *row, int column)
-{
-	return DatumGetBool(dp_catalog_get(row, column));
-}
-
-int16
-dp_catalog_get_int16(const dp_values *row, int column)
-{
-	return DatumGetInt16(dp_catalog_get(row, column));
-}
-
-int32
-dp_catalog_get_int32(const dp_values *row, int column)
-{
-	return DatumGetInt32(dp_catalog_get(row, column));
-}
-
-int64
-dp_catalog_get_int64(const dp_values *row, int column)
-{
-	return DatumGetInt64(dp_catalog_get(row, column));
-}
-
-Oid
-dp_catalog_get_oid(const dp_values *row, int column)
-{
-	return DatumGetObjectId(dp_catalog_get(row, column));
-}
-
-NameData
-dp_catalog_get_name(const dp_values *row, int column)
-{
-	return *DatumGetName(dp_catalog_get(row, column));
-}
-
-char *
-dp_catalog_get_text(const dp_values *row, int column)
-{
-	return TextDatumGetCString(dp_catalog_get(row, column));
-}
-
-TimestampTz
-dp_catalog_get_time(const dp_values *row, int column)
-{
-	return DatumGetTimestampTz(dp_catalog_get(row, column));
-}
-
-double
-dp_catalog_get_double(const dp_values *row, int column)
-{
-	return DatumGetFloat8(dp_catalog_get(row, column));
-}
-
-/*
- * dp_catalog_get_fixed
- *	  A number in the catalog.  Limits were rounded when they were granted, so
- *	  every value is on the grid; a sum above its range counts as infinite.
- */
-dp_fixed
-dp_catalog_get_fixed(const dp_values *row, int column)
-{
-	Numeric		numeric = DatumGetNumeric(dp_catalog_get(row, column));
-	dp_fixed	x = 0;
 	dp_number_fault fault;
 
-	fault = dp_bridge_numeric_to_fixed(numeric, DP_ROUND_UP, &x);
+	fault = dp_bridge_numeric_to_fixed(numeric, DP_ROUND_UP, out);
 	if (fault == DP_NUMBER_INFINITE || fault == DP_NUMBER_TOO_LARGE)
-		return DP_FIXED_INFINITE;
-	if (fault != DP_NUMBER_OK)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("the ledger's catalog holds an invalid number"),
-				 errdetail("It is %s.", dp_bridge_number_fault_text(fault))));
-	return x;
+		*out = DP_FIXED_INFINITE;
+	else
+		return fault == DP_NUMBER_OK;
+	return true;
 }
 
-/* dp_catalog_get_neighbours: true for replace_one. */
-bool
-dp_catalog_get_neighbours(const dp_values *row, int column)
+/* Read an integer; a field of 64 bits has no sign. */
+static bool
+read_integer(Numeric numeric, void *field, Size size)
 {
-	return strcmp(dp_catalog_get_text(row, column), "replace_one") == 0;
+	dp_int128	x = 0;
+
+	if (!dp_bridge_numeric_to_int128(numeric, &x))
+		return false;
+	if (size == sizeof(x))
+		memcpy(field, &x, sizeof(x));
+	else
+		*(uint64 *) field = (uint64) x;
+	return size == sizeof(x) || (x >= 0 && x <= PG_UINT64_MAX);
+}
+
+/* Read an enum, or a bool. */
+static bool
+read_label(const dp_column *column, const char *text, void *field)
+{
+	const char *label;
+	int			i;
+
+	for (i = 0; (label = column->label(i)) != NULL; i++)
+		if (strcmp(label, text) == 0)
+		{
+			store_att_byval(field, Int32GetDatum(i), column->size);
+			return true;
+		}
+	return false;
+}
+
+/* Read a value that is not NULL; false: the field cannot have it. */
+static bool
+read_value(const dp_column *column, Datum value, void *field)
+{
+	dp_fixed	fixed = 0;
+
+	switch (column->kind)
+	{
+		case DP_COLUMN_OTHER:
+		case DP_COLUMN_JSON:
+			break;
+		case DP_COLUMN_VALUE:
+			store_att_byval(field, value, column->size);
+			break;
+		case DP_COLUMN_BYTES:
+			memcpy(field, DatumGetPointer(value), column->size);
+			break;
+		case DP_COLUMN_TEXT:
+			*(char **) field = TextDatumGetCString(value);
+			break;
+		case DP_COLUMN_CHARS:
+			strlcpy(field, TextDatumGetCString(value), column->size);
+			break;
+		case DP_COLUMN_LONG:
+			*(Pointer *) field = DatumGetPointer(value);
+			break;
+		case DP_COLUMN_FIXED:
+			if (!read_fixed(DatumGetNumeric(value), &fixed))
+				return false;
+			memcpy(field, &fixed, sizeof(fixed));
+			break;
+		case DP_COLUMN_INT128:
+			return read_integer(DatumGetNumeric(value), field, column->size);
+		case DP_COLUMN_LABEL:
+			return read_label(column, TextDatumGetCString(value), field);
+	}
+	return true;
+}
+
+/* Fill in a struct.  Columns that an older installation lacks are NULL. */
+static void
+read_columns(const dp_table *table, const Datum *values, const bool *nulls,
+			 int n, char *out)
+{
+	int			i;
+
+	memset(out, 0, table->row_size);
+	for (i = 0; i < table->ncolumns; i++)
+	{
+		const dp_column *column = &table->columns[i];
+
+		if (i >= n || nulls[i])
+		{
+			if (column->kind != DP_COLUMN_OTHER && column->decisive_size == 0)
+				raise_corrupted(table, column);
+			continue;
+		}
+		if (column->decisive_size == sizeof(bool))
+			*(bool *) (out + column->decisive) = true;
+		if (!read_value(column, values[i], out + column->offset))
+			raise_corrupted(table, column);
+	}
+}
+
+/* The value of a column.  It may point into the struct. */
+static Datum
+form_value(const dp_column *column, const char *field)
+{
+	dp_int128	integer;
+	dp_fixed	fixed;
+
+	switch (column->kind)
+	{
+		case DP_COLUMN_OTHER:
+			break;
+		case DP_COLUMN_VALUE:
+			return fetch_att(field, true, (int) column->size);
+		case DP_COLUMN_BYTES:
+			return PointerGetDatum(field);
+		case DP_COLUMN_TEXT:
+			return CStringGetTextDatum(*(char *const *) field);
+		case DP_COLUMN_CHARS:
+			return CStringGetTextDatum(field);
+		case DP_COLUMN_JSON:
+			return DirectFunctionCall1(jsonb_in,
+									   CStringGetDatum(*(char *const *)
+													   field));
+		case DP_COLUMN_LONG:
+			return PointerGetDatum(*(const Pointer *) field);
+		case DP_COLUMN_FIXED:
+			memcpy(&fixed, field, sizeof(fixed));
+			return NumericGetDatum(dp_bridge_fixed_to_numeric(fixed));
+		case DP_COLUMN_INT128:
+			if (column->size == sizeof(integer))
+				memcpy(&integer, field, sizeof(integer));
+			else
+				integer = *(const uint64 *) field;
+			return NumericGetDatum(dp_bridge_int128_to_numeric(integer));
+		case DP_COLUMN_LABEL:
+			return CStringGetTextDatum(column->label((int)
+													 fetch_att(field, true,
+															   (int)
+															   column->size)));
+	}
+	return (Datum) 0;
+}
+
+static bool
+is_zero(const char *bytes, Size size)
+{
+	Size		i;
+
+	for (i = 0; i < size && bytes[i] == 0; i++)
+		;
+	return i == size;
 }
 
 /*
- * dp_catalog_get_limit
- *	  Get the columns of dp_catalog_set_limit.  In caps from dumps of older
- *	  versions squares may be NULL; their filters do not use them.
+ * The columns of `sets` (0: all) as values; others are NULL and not in
+ * `replaced`, if that is not NULL.
  */
-void
-dp_catalog_get_limit(const dp_values *row, int first, dp_limit *out)
+static void
+form_columns(const dp_table *table, const char *row, int sets, Datum *values,
+			 bool *nulls, bool *replaced)
 {
-	char	   *name = dp_catalog_get_text(row, first);
+	int			i;
 
-	if (!dp_acct_filter_parse(name, &out->filter))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("the ledger's catalog names an unknown filter")));
-	out->epsilon = dp_catalog_get_fixed(row, first + 1);
-	out->delta = dp_catalog_get_fixed(row, first + 2);
-	out->delta_conversion = dp_catalog_get_fixed(row, first + 3);
-	out->delta_sum = dp_catalog_get_fixed(row, first + 4);
-	out->rho = dp_catalog_get_fixed(row, first + 5);
-	out->alpha = (uint64_t) dp_catalog_get_int64(row, first + 6);
-	out->squares = dp_catalog_is_null(row, first + 7) ? 0 :
-		dp_catalog_get_fixed(row, first + 7);
-}
+	for (i = 0; i < table->ncolumns; i++)
+	{
+		const dp_column *column = &table->columns[i];
+		bool		wanted = sets == 0 ? column->kind != DP_COLUMN_OTHER :
+		(column->sets & sets) != 0;
 
-/* dp_catalog_get_sums: get the columns of dp_catalog_set_sums. */
-void
-dp_catalog_get_sums(const dp_values *row, int first, dp_spent *out)
-{
-	out->epsilon = dp_catalog_get_fixed(row, first);
-	out->rho = dp_catalog_get_fixed(row, first + 1);
-	out->delta = dp_catalog_get_fixed(row, first + 2);
-	out->squares = dp_catalog_get_fixed(row, first + 3);
-	out->charges = dp_catalog_get_int64(row, first + 4);
+		if (replaced)
+			replaced[i] = wanted;
+		nulls[i] = !wanted || (column->decisive_size > 0 &&
+							   is_zero(row + column->decisive,
+									   column->decisive_size));
+		if (!nulls[i])
+			values[i] = form_value(column, row + column->offset);
+	}
 }
 
 /* Whether it is a relation of this kind that a superuser owns. */
@@ -340,7 +304,7 @@ dp_catalog_open_table(const dp_table *table, LOCKMODE mode)
 	if (OidIsValid(relid))
 		rel = try_relation_open(relid, mode);
 	if (rel == NULL || !is_trusted(relid, RELKIND_RELATION) ||
-		RelationGetNumberOfAttributes(rel) < table->columns)
+		RelationGetNumberOfAttributes(rel) < table->ncolumns)
 		raise_not_installed();
 	return rel;
 }
@@ -384,45 +348,47 @@ dp_catalog_sequence(const char *name)
 	return relid;
 }
 
-/* Allocate values.  Columns that an older installation lacks are NULL. */
-static void
-table_access_make_values(const dp_table *table, Relation rel, dp_values *out)
-{
-	int			n = Max(RelationGetNumberOfAttributes(rel), table->columns);
-
-	out->n = n;
-	out->value = palloc0((sizeof(Datum) + 2 * sizeof(bool)) * n);
-	out->null = (bool *) (out->value + n);
-	out->set = out->null + n;
-	memset(out->null, true, sizeof(bool) * n);
-}
-
-/* dp_catalog_start_row: a row to be written, each column NULL and not set. */
-void
-dp_catalog_start_row(const dp_table *table, dp_values *out)
-{
-	Relation	rel = dp_catalog_open_table(table, AccessShareLock);
-
-	table_access_make_values(table, rel, out);
-	table_close(rel, NoLock);
-}
-
-/* dp_catalog_read_row: the values of a tuple, which must outlive them. */
+/*
+ * dp_catalog_read_row
+ *	  The struct of a tuple, which must live as long as what DP_COLUMN_LONG
+ *	  points to.
+ */
 void
 dp_catalog_read_row(const dp_table *table, Relation rel, HeapTuple tuple,
-					dp_values *out)
+					void *out)
 {
-	table_access_make_values(table, rel, out);
-	heap_deform_tuple(tuple, RelationGetDescr(rel), out->value, out->null);
+	int			n = RelationGetNumberOfAttributes(rel);
+	Datum	   *values = palloc((sizeof(Datum) + sizeof(bool)) * n);
+	bool	   *nulls = (bool *) (values + n);
+
+	heap_deform_tuple(tuple, RelationGetDescr(rel), values, nulls);
+	read_columns(table, values, nulls, n, out);
+	pfree(values);
+}
+
+/* dp_catalog_column: the number of a column. */
+AttrNumber
+dp_catalog_column(const dp_table *table, const char *name)
+{
+	int			i;
+
+	for (i = 0; i < table->ncolumns; i++)
+		if (strcmp(table->columns[i].name, name) == 0)
+			return i + 1;
+	elog(ERROR, "dp_pg.%s has no column \"%s\"", table->name, name);
 }
 
 /* dp_catalog_key: a scan key for equality of a name, oid or bigint. */
 void
-dp_catalog_key(ScanKeyData *key, int column, Oid type, Datum value)
+dp_catalog_key(ScanKeyData *key, const dp_table *table, const char *column,
+			   Datum value)
 {
-	ScanKeyInit(key, column, BTEqualStrategyNumber,
-				type == NAMEOID ? F_NAMEEQ : type == OIDOID ? F_OIDEQ :
-				F_INT8EQ, value);
+	AttrNumber	number = dp_catalog_column(table, column);
+	Size		size = table->columns[number - 1].size;
+
+	ScanKeyInit(key, number, BTEqualStrategyNumber,
+				size == NAMEDATALEN ? F_NAMEEQ :
+				size == sizeof(Oid) ? F_OIDEQ : F_INT8EQ, value);
 }
 
 /*
@@ -464,32 +430,75 @@ dp_catalog_end_scan(dp_scan *scan)
 	systable_endscan(scan->sys);
 }
 
+/*
+ * dp_catalog_start_rows
+ *	  Scan a table as planning does: as any user and in any transaction, by the
+ *	  primary key, with a catalog snapshot.  If the extension is not installed,
+ *	  there are no rows.
+ */
+void
+dp_catalog_start_rows(dp_scan *scan, const dp_table *table,
+					  const ScanKeyData *keys, int n)
+{
+	Relation	rel = dp_catalog_try_table(table);
+
+	scan->table = table;
+	scan->rel = rel;
+	if (rel != NULL)
+		dp_catalog_start_scan(scan, rel, NULL, NULL, keys, n);
+}
+
+/* dp_catalog_next_row: read the next row; false: there is none. */
+bool
+dp_catalog_next_row(dp_scan *scan, void *out)
+{
+	HeapTuple	tuple = scan->rel ? dp_catalog_next(scan) : NULL;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	dp_catalog_read_row(scan->table, scan->rel, tuple, out);
+	return true;
+}
+
+/* dp_catalog_end_rows: close the table of dp_catalog_start_rows. */
+void
+dp_catalog_end_rows(dp_scan *scan)
+{
+	if (scan->rel == NULL)
+		return;
+	dp_catalog_end_scan(scan);
+	table_close(scan->rel, AccessShareLock);
+}
+
+/* Room for a struct, aligned for 128-bit integers. */
+static void *
+make_row(const dp_table *table)
+{
+	return (void *) TYPEALIGN(16, palloc(table->row_size + 16));
+}
+
 /* A copy of the preferred row with the keys, or NULL. */
 static HeapTuple
 choose_row(const dp_table *table, Relation rel, const char *index,
 		   Snapshot snapshot, const ScanKeyData *keys, int n, dp_prefer prefer,
-		   dp_values *out)
+		   void *out)
 {
+	void	   *row = prefer ? make_row(table) : NULL;
 	dp_scan		scan;
 	HeapTuple	tuple;
 	HeapTuple	best = NULL;
-	dp_values	row;
 
-	if (prefer)
-		table_access_make_values(table, rel, &row);
-	table_access_make_values(table, rel, out);
 	dp_catalog_start_scan(&scan, rel, index, snapshot, keys, n);
 	while (HeapTupleIsValid(tuple = dp_catalog_next(&scan)))
 	{
 		if (prefer)
 		{
-			heap_deform_tuple(tuple, RelationGetDescr(rel), row.value,
-							  row.null);
-			if (!prefer(&row, best ? out : NULL))
+			dp_catalog_read_row(table, rel, tuple, row);
+			if (!prefer(row, best ? out : NULL))
 				continue;
 		}
 		best = heap_copytuple(tuple);
-		heap_deform_tuple(best, RelationGetDescr(rel), out->value, out->null);
+		dp_catalog_read_row(table, rel, best, out);
 		if (!prefer)
 			break;
 	}
@@ -522,13 +531,14 @@ lock_row(Relation rel, HeapTuple tuple, Snapshot snapshot, bool wait)
  *	  Find a row by its keys, the preferred one among several, and lock it as
  *	  `lock` says.  It is the newest version, committed or our own.
  *
- * DP_LOCKED is returned for DP_ROW_SKIP_LOCKED only.  The tuple, palloc'd, is
- * for dp_catalog_update_row, and the values point into it.
+ * DP_LOCKED is returned for DP_ROW_SKIP_LOCKED only.  The struct begins with
+ * the tuple, palloc'd, for dp_catalog_update_row; it is zero if there is no
+ * such row.
  */
 dp_found
 dp_catalog_find_row(const dp_table *table, const char *index,
 					const ScanKeyData *keys, int n, dp_prefer prefer,
-					dp_row_lock lock, HeapTuple *tuple, dp_values *out)
+					dp_row_lock lock, void *out)
 {
 	LOCKMODE	mode = lock == DP_ROW_READ ? AccessShareLock :
 	RowExclusiveLock;
@@ -539,15 +549,17 @@ dp_catalog_find_row(const dp_table *table, const char *index,
 	while (!decided)
 	{
 		Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
+		HeapTuple	tuple;
 
 		CHECK_FOR_INTERRUPTS();
-		*tuple = choose_row(table, rel, index, snapshot, keys, n, prefer,
-							out);
+		memset(out, 0, table->row_size);
+		tuple = choose_row(table, rel, index, snapshot, keys, n, prefer, out);
+		*(HeapTuple *) out = tuple;
 		decided = true;
-		if (*tuple != NULL)
+		if (tuple != NULL)
 			found = DP_FOUND;
-		if (*tuple != NULL && lock != DP_ROW_READ)
-			switch (lock_row(rel, *tuple, snapshot, lock == DP_ROW_WAIT))
+		if (tuple != NULL && lock != DP_ROW_READ)
+			switch (lock_row(rel, tuple, snapshot, lock == DP_ROW_WAIT))
 			{
 				case TM_Ok:
 					break;
@@ -570,39 +582,50 @@ dp_catalog_find_row(const dp_table *table, const char *index,
 
 /*
  * dp_catalog_list_rows
- *	  The rows (dp_values *) with the keys that pass `wanted` (NULL: all),
- *	  palloc'd, in the order of the index.  Others take no memory.
+ *	  The rows with the keys that pass `wanted` (NULL: all), palloc'd structs
+ *	  in the order of the index, at most so many (0: all).  Others take no
+ *	  memory.
  */
 List *
 dp_catalog_list_rows(const dp_table *table, const char *index,
-					 const ScanKeyData *keys, int n, dp_wanted wanted)
+					 const ScanKeyData *keys, int n, dp_wanted wanted,
+					 int most)
 {
 	Relation	rel = dp_catalog_open_table(table, AccessShareLock);
 	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "dp_pg row",
+												  ALLOCSET_SMALL_SIZES);
+	void	   *seen = make_row(table);
 	dp_scan		scan;
 	HeapTuple	tuple;
-	dp_values	seen;
 	List	   *rows = NIL;
 
-	table_access_make_values(table, rel, &seen);
 	dp_catalog_start_scan(&scan, rel, index, snapshot, keys, n);
-	while (HeapTupleIsValid(tuple = dp_catalog_next(&scan)))
+	while ((most == 0 || list_length(rows) < most) &&
+		   HeapTupleIsValid(tuple = dp_catalog_next(&scan)))
 	{
-		dp_values  *row;
+		void	   *row;
 
 		CHECK_FOR_INTERRUPTS();
 		if (wanted)
 		{
-			heap_deform_tuple(tuple, RelationGetDescr(rel), seen.value,
-							  seen.null);
-			if (!wanted(&seen))
+			MemoryContext before = MemoryContextSwitchTo(context);
+			bool		is_wanted;
+
+			dp_catalog_read_row(table, rel, tuple, seen);
+			is_wanted = wanted(seen);
+			MemoryContextSwitchTo(before);
+			MemoryContextReset(context);
+			if (!is_wanted)
 				continue;
 		}
-		row = palloc(sizeof(dp_values));
+		row = make_row(table);
 		dp_catalog_read_row(table, rel, heap_copytuple(tuple), row);
 		rows = lappend(rows, row);
 	}
 	dp_catalog_end_scan(&scan);
+	MemoryContextDelete(context);
 	UnregisterSnapshot(snapshot);
 	table_close(rel, NoLock);
 	return rows;
@@ -630,21 +653,25 @@ insert_index_entries(Relation rel, TupleTableSlot **slots, int n, bool update)
 
 /*
  * dp_catalog_update_row
- *	  Update the columns that are set, in a row that the caller has locked.
- *	  The change is visible to later commands of the transaction.
+ *	  Update columns, as bits of their sets, in a row that dp_catalog_find_row
+ *	  has locked.  The change is visible to later commands of the transaction.
  */
 void
-dp_catalog_update_row(const dp_table *table, HeapTuple old,
-					  const dp_values *values)
+dp_catalog_update_row(const dp_table *table, const void *row, int sets)
 {
 	Relation	rel = dp_catalog_open_table(table, RowExclusiveLock);
+	int			n = RelationGetNumberOfAttributes(rel);
+	Datum	   *values = palloc0((sizeof(Datum) + 2 * sizeof(bool)) * n);
+	bool	   *nulls = (bool *) (values + n);
+	bool	   *replaced = nulls + n;
+	HeapTuple	old = *(HeapTuple const *) row;
 	TupleTableSlot *slot = table_slot_create(rel, NULL);
-	HeapTuple	tuple = heap_modify_tuple(old, RelationGetDescr(rel),
-										  values->value, values->null,
-										  values->set);
 	dp_index_update update_indexes;
 
-	ExecForceStoreHeapTuple(tuple, slot, false);
+	form_columns(table, row, sets, values, nulls, replaced);
+	ExecForceStoreHeapTuple(heap_modify_tuple(old, RelationGetDescr(rel),
+											  values, nulls, replaced),
+							slot, false);
 	simple_table_tuple_update(rel, &old->t_self, slot, InvalidSnapshot,
 							  &update_indexes);
 	if (update_indexes != DP_INDEX_UPDATE_NONE)
@@ -654,9 +681,9 @@ dp_catalog_update_row(const dp_table *table, HeapTuple old,
 	CommandCounterIncrement();
 }
 
-/* dp_catalog_append_rows: insert rows, in order. */
+/* dp_catalog_insert_rows: insert structs, in order. */
 void
-dp_catalog_append_rows(const dp_table *table, dp_values *rows, int n)
+dp_catalog_insert_rows(const dp_table *table, const void *rows, int n)
 {
 	Relation	rel = dp_catalog_open_table(table, RowExclusiveLock);
 	TupleTableSlot **slots = palloc(sizeof(TupleTableSlot *) * n);
@@ -666,8 +693,10 @@ dp_catalog_append_rows(const dp_table *table, dp_values *rows, int n)
 	{
 		TupleTableSlot *slot = table_slot_create(rel, NULL);
 
-		memcpy(slot->tts_values, rows[i].value, sizeof(Datum) * rows[i].n);
-		memcpy(slot->tts_isnull, rows[i].null, sizeof(bool) * rows[i].n);
+		memset(slot->tts_isnull, true,
+			   sizeof(bool) * RelationGetNumberOfAttributes(rel));
+		form_columns(table, (const char *) rows + table->row_size * i, 0,
+					 slot->tts_values, slot->tts_isnull, NULL);
 		slots[i] = ExecStoreVirtualTuple(slot);
 	}
 	table_multi_insert(rel, slots, n, GetCurrentCommandId(true), 0, NULL);
@@ -699,16 +728,26 @@ dp_catalog_delete_row(const dp_table *table, HeapTuple old)
 
 /*
  * dp_catalog_run
- *	  Run a statement with n arguments.  `nulls`, unless NULL, has 'n' for NULL
- *	  arguments.  Returns the number of rows returned or changed.
+ *	  Run a statement with n arguments.  Returns the number of rows returned or
+ *	  changed.
  */
 uint64
-dp_catalog_run(const char *statement, int n, Oid *types, Datum *values,
-			   const char *nulls)
+dp_catalog_run(const char *statement, const dp_argument *args, int n)
 {
-	int			result = SPI_execute_with_args(statement, n, types, values,
-											   nulls, false, 0);
+	Oid		   *types = palloc(sizeof(Oid) * Max(n, 1));
+	Datum	   *values = palloc(sizeof(Datum) * Max(n, 1));
+	char	   *nulls = palloc(Max(n, 1));
+	int			result;
+	int			i;
 
+	for (i = 0; i < n; i++)
+	{
+		types[i] = args[i].type;
+		values[i] = args[i].value;
+		nulls[i] = args[i].null ? 'n' : ' ';
+	}
+	result = SPI_execute_with_args(statement, n, types, values, nulls, false,
+								   0);
 	if (result < 0)
 		elog(ERROR, "could not run: %s: %s", statement,
 			 SPI_result_code_string(result));
@@ -717,13 +756,12 @@ dp_catalog_run(const char *statement, int n, Oid *types, Datum *values,
 
 /* dp_catalog_run_as_owner: the same; connects as the owner itself. */
 void
-dp_catalog_run_as_owner(const char *statement, int n, Oid *types,
-						Datum *values, const char *nulls)
+dp_catalog_run_as_owner(const char *statement, const dp_argument *args, int n)
 {
 	dp_owner_sql saved;
 
 	dp_bridge_owner_begin(&saved);
-	(void) dp_catalog_run(statement, n, types, values, nulls);
+	(void) dp_catalog_run(statement, args, n);
 	dp_bridge_owner_end(&saved);
 }
 

@@ -413,7 +413,7 @@ add_line(dp_ledger_line *line, dp_slot *slot, const dp_payer *payer,
 	line->role = slot->answer.asking;
 	line->role_oid = payer->asking;
 	dp_catalog_name_role(slot->login, &line->login);
-	line->exempt = payer->exempt;
+	line->paid = !payer->exempt;
 	line->payer = payer->name;
 	line->charged.epsilon = charged->cost.epsilon;
 	line->charged.rho = charged->cost.rho;

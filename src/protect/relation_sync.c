@@ -73,33 +73,33 @@ was_renamed(Oid relid, AttrNumber attnum, const NameData *name)
  * name is about a relation whose rows are units, or about the whole relation.
  */
 static bool
-column_disagrees(const dp_declared_row *row, dp_disagreement what)
+column_disagrees(const dp_relation_row *row, dp_disagreement what)
 {
 	NameData	current;
 	ListCell   *lc;
 
 	if (what == DP_OBJECTS_GONE)
 		return !relation_exists(row->relid) ||
-			(!row->is_unit && row->named && row->relid == row->origin &&
-			 !live_column(row->relid, row->attnum, &current));
+			(!row->is_unit && row->has_unit && row->relid == row->origin &&
+			 !live_column(row->relid, row->unit_attnum, &current));
 	if (row->relid != row->origin)
 		return relation_exists(row->relid);
-	foreach(lc, row->more)
+	foreach(lc, row->unit_more)
 	{
 		const dp_unit_column *column = lfirst(lc);
 
 		if (was_renamed(row->relid, column->from_attnum, &column->from) ||
-			was_renamed(row->through, column->key_attnum, &column->key))
+			was_renamed(row->unit_through, column->key_attnum, &column->key))
 			return true;
 	}
-	return (row->named && was_renamed(row->relid, row->attnum, &row->name)) ||
-		(OidIsValid(row->through) &&
-		 was_renamed(row->through, row->key_attnum, &row->key));
+	return (row->has_unit && was_renamed(row->relid, row->unit_attnum, &row->unit)) ||
+		(OidIsValid(row->unit_through) &&
+		 was_renamed(row->unit_through, row->unit_key_attnum, &row->unit_key));
 }
 
 /* dp_declared_test */
 static bool
-row_disagrees(const dp_declared_row *row, const void *context)
+row_disagrees(const dp_relation_row *row, const void *context)
 {
 	dp_disagreement what = *(const dp_disagreement *) context;
 
@@ -169,7 +169,7 @@ Datum
 dp_relation_fill_origin(PG_FUNCTION_ARGS)
 {
 	TriggerData *trigger = (TriggerData *) fcinfo->context;
-	dp_declared_row row;
+	dp_relation_row row;
 	ListCell   *lc;
 
 	if (!CALLED_AS_TRIGGER(fcinfo) ||
@@ -194,15 +194,15 @@ dp_relation_fill_origin(PG_FUNCTION_ARGS)
 	if (OidIsValid(row.twin) && relation_exists(row.twin))
 		dp_protect_tie_twin(row.relid, row.twin);
 	row.origin = row.relid;
-	row.attnum = row.named ? get_attnum(row.relid, NameStr(row.name)) : 0;
-	row.key_attnum = OidIsValid(row.through) ?
-		get_attnum(row.through, NameStr(row.key)) : 0;
-	foreach(lc, row.more)
+	row.unit_attnum = row.has_unit ? get_attnum(row.relid, NameStr(row.unit)) : 0;
+	row.unit_key_attnum = OidIsValid(row.unit_through) ?
+		get_attnum(row.unit_through, NameStr(row.unit_key)) : 0;
+	foreach(lc, row.unit_more)
 	{
 		dp_unit_column *column = lfirst(lc);
 
 		column->from_attnum = get_attnum(row.relid, NameStr(column->from));
-		column->key_attnum = get_attnum(row.through, NameStr(column->key));
+		column->key_attnum = get_attnum(row.unit_through, NameStr(column->key));
 	}
 	return PointerGetDatum(dp_catalog_place_declared(trigger->tg_relation,
 													 trigger->tg_trigtuple,

@@ -87,11 +87,9 @@ raise_closed(int64 id, const char *detail)
 static char *
 tell_reason(const dp_session_row *row)
 {
-	char	   *reason = dp_catalog_session_reason(row);
-
-	if (reason == NULL)
+	if (row->reason == NULL)
 		return pstrdup("It was closed; dp_pg.sessions says why.");
-	return psprintf("Reason: %s.", reason);
+	return psprintf("Reason: %s.", row->reason);
 }
 
 static void
@@ -293,7 +291,7 @@ take_session(dp_session_row *row)
 {
 	dp_session *session = palloc(sizeof(dp_session));
 
-	row->session.details = dp_catalog_session_details(row);
+	row->session.details = text_to_cstring(row->details);
 	memcpy(session, &row->session, sizeof(dp_session));
 	return session;
 }
@@ -340,7 +338,7 @@ dp_session_find(int64 id, dp_session_kind kind, bool reading_only)
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("the relation of session " INT64_FORMAT " no longer "
 						"exists", id),
-				 errdetail("It was %s.", dp_catalog_session_relation(&row)),
+				 errdetail("It was %s.", text_to_cstring(row.relation)),
 				 errhint("Close the session; what was paid is not "
 						 "refunded.")));
 	return take_session(&row);

@@ -36,8 +36,6 @@ typedef struct group_session
 	dp_int128	armed;			/* private */
 	HeapTuple	secret;
 	bool		changed;
-	const char *reason;			/* set when it is closed now */
-	TimestampTz closed;
 } group_session;
 
 /*
@@ -116,7 +114,7 @@ open_session(const dp_task_call *call, const dp_session_task *task,
 	row.session.terms.dataset = call->dataset;
 	row.session.terms.replace_one = call->replace_one;
 	row.session.bytes_left = DP_SESSION_TEXTS;
-	row.session.details = pstrdup(call->text ? call->text : "");
+	row.details = cstring_to_text(call->text ? call->text : "");
 	row.role_name = call->asking_name;
 	row.role = call->asking;
 	row.cluster = dp_bridge_cluster_id();
@@ -124,7 +122,8 @@ open_session(const dp_task_call *call, const dp_session_task *task,
 	row.payer_name = call->payer_name;
 	row.payer = call->payer;
 	row.period = call->period;
-	row.relation = dp_protect_qualified_name(task->terms.relid);
+	row.relation =
+		cstring_to_text(dp_protect_qualified_name(task->terms.relid));
 	row.opened = call->now;
 	make_law(&task->terms.plan, &law);
 	dp_catalog_insert_session(&row);
@@ -136,7 +135,7 @@ open_session(const dp_task_call *call, const dp_session_task *task,
 static bool
 is_over(const group_session *s)
 {
-	return s->reason != NULL || dp_session_judge(&s->row) != DP_SESSION_WELL;
+	return dp_session_judge(&s->row) != DP_SESSION_WELL;
 }
 
 /* Whether the budget that paid is still the payer, in the same period. */
@@ -237,8 +236,8 @@ static void
 end(group_session *s, const dp_task_call *call, const char *reason)
 {
 	s->row.closed = true;
-	s->reason = reason;
-	s->closed = call->now;
+	s->row.reason = unconstify(char *, reason);
+	s->row.closed_at = call->now;
 	s->changed = true;
 }
 
@@ -333,7 +332,7 @@ finish(void)
 
 		if (!s->changed)
 			continue;
-		dp_catalog_write_session(&s->row, s->closed, s->reason);
+		dp_catalog_write_session(&s->row);
 		write_secret(s);
 	}
 	store_worker_forget();

@@ -226,7 +226,8 @@ insert_record(const dp_task_call *call)
 	row.role = call->asking;
 	row.dataset = call->dataset;
 	row.at = call->now;
-	dp_catalog_insert_release(&row, call->text);
+	row.what = unconstify(char *, call->text);
+	dp_catalog_insert_release(&row);
 	return DP_TASK_DONE;
 }
 
@@ -241,7 +242,13 @@ complete_record(const dp_task_call *call, const record_task *task)
 	if (found == DP_LOCKED)
 		return DP_TASK_LOCKED;
 	if (found == DP_FOUND && !row.complete && row.role == call->asking)
-		dp_catalog_complete_release(&row, task->error, call->text);
+	{
+		row.has_error = !isnan(task->error);
+		row.error = task->error;
+		row.complete = true;
+		row.results = unconstify(char *, call->text);
+		dp_catalog_complete_release(&row);
+	}
 	return DP_TASK_DONE;
 }
 
