@@ -136,4 +136,10 @@ extern dp_status dp_model_sample_share(dp_source *source, const double *odds,
 									   int64_t n, double mass, int64_t rows,
 									   int64_t *counts);
 
+/* ---- steps of multiplicative weights (multiplicative.c) ---- */
+
+extern void dp_model_weights_normalise(double *p, int64_t n);
+extern void dp_model_weights_step(double *p, int64_t n, const double *factor,
+								  const int32_t *place, double least);
+
 #endif							/* DP_DISTRIBUTION_H */

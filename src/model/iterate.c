@@ -288,6 +288,7 @@ typedef struct state
 	int64_t    *own_guesses;	/* the same, where they are made here */
 	dp_int128  *scores;			/* private */
 	size_t	   *order;
+	double	   *factor;			/* of each cell, in a step */
 	dp_iterate_median median;
 } state;
 
@@ -341,19 +342,12 @@ iterate_multiply(state *s, const dp_iterate_step *step, bool lower)
 	const int32_t *weights = s->weights + step->query * s->t->cells;
 	double		eta = s->t->eta > 0 ? s->t->eta :
 	2 * distance(step) / (double) s->t->n;
-	long double sum = 0;
 	int64_t		i;
 
-	eta = fmin(eta, 1);
+	eta = fmin(eta, 1) / (double) s->t->one;
 	for (i = 0; i < s->t->cells; i++)
-	{
-		double		f = (double) weights[i] / (double) s->t->one;
-
-		s->probability[i] *= exp(-eta * (lower ? f : 1 - f));
-		sum += s->probability[i];
-	}
-	for (i = 0; i < s->t->cells; i++)
-		s->probability[i] = (double) (s->probability[i] / sum);
+		s->factor[i] = exp((lower ? -eta : eta) * weights[i]);
+	dp_model_weights_step(s->probability, s->t->cells, s->factor, NULL, 0);
 }
 
 /* ---- a round ---- */
@@ -452,6 +446,8 @@ begin(state *s)
 		s->host->allocate(s->host->state, sizeof(int64_t) * queries);
 	for (i = 0; i < s->t->cells; i++)
 		s->probability[i] = 1 / (double) s->t->cells;
+	s->factor = s->host->allocate(s->host->state,
+								  sizeof(double) * (size_t) s->t->cells);
 	if (s->t->update == DP_ITERATE_MEDIAN)
 		iterate_median_begin(s->host, s->t, s->weights, &s->median);
 }
@@ -470,6 +466,7 @@ end(state *s)
 	if (s->t->update == DP_ITERATE_MEDIAN)
 		iterate_median_end(s->host, s->t, &s->median,
 						   s->probability);
+	s->host->release(s->host->state, s->factor);
 	s->host->release(s->host->state, s->own_guesses);
 	end_scores(s);
 }

@@ -229,19 +229,6 @@ visit(state *s, const answer *a, double factor)
 	}
 }
 
-/* Divide the weights by their sum. */
-static void
-mwem_normalise(dp_mwem *w)
-{
-	double		sum = 0;
-	int64_t		k;
-
-	for (k = 0; k < w->cells; k++)
-		sum += w->p[k];
-	for (k = 0; k < w->cells; k++)
-		w->p[k] /= sum;
-}
-
 /*
  * Multiplicative weights for all released counts in turn.  A step scales only
  * the cells of its query; `mass` follows the sum of all, by which they are
@@ -272,11 +259,11 @@ update(state *s)
 			mass += share * (factor - 1);
 			if (mass < .5 || mass > 2)
 			{
-				mwem_normalise(w);
+				dp_model_weights_normalise(w->p, w->cells);
 				mass = 1;
 			}
 		}
-		mwem_normalise(w);
+		dp_model_weights_normalise(w->p, w->cells);
 	}
 }
 

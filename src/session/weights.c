@@ -23,6 +23,7 @@
 
 #include "../account/dp_account.h"
 #include "../bridge/dp_bridge.h"
+#include "../model/dp_distribution.h"
 #include "session_argument.h"
 
 /* What dp_session.details holds. */
@@ -599,28 +600,17 @@ choose_step(const dp_hypothesis *hypothesis, const dp_session_above *above,
 	return down ? Min(s, -step) : Max(s, step);
 }
 
-/* Probabilities stay above 0, so that each can rise again. */
 static void
 weights_multiply(dp_hypothesis *hypothesis, const update *of, double s)
 {
-	int64		size = hypothesis->details.universe->size;
 	double	   *factor = palloc(sizeof(double) * of->query->size);
-	long double sum = 0;
 	int64		cell;
 
 	for (cell = 0; cell < of->query->size; cell++)
 		factor[cell] = exp(s * weights_weight_of(of->query, cell));
-	for (cell = 0; cell < size; cell++)
-	{
-		double		p = hypothesis->probability[cell];
-
-		p = Max(p * factor[of->cells[cell]], DBL_MIN);
-		hypothesis->probability[cell] = p;
-		sum += p;
-	}
-	for (cell = 0; cell < size; cell++)
-		hypothesis->probability[cell] =
-			(double) (hypothesis->probability[cell] / sum);
+	dp_model_weights_step(hypothesis->probability,
+						  hypothesis->details.universe->size, factor,
+						  of->cells, DBL_MIN);
 }
 
 static void
@@ -1014,21 +1004,6 @@ expectation(const float8 *x, const float8 *f, int n)
 	return sum / all;
 }
 
-static void
-step(float8 *x, const float8 *f, int n, bool lower, float8 eta)
-{
-	long double sum = 0;
-	int			i;
-
-	for (i = 0; i < n; i++)
-	{
-		x[i] *= exp(-eta * (lower ? f[i] : 1 - f[i]));
-		sum += x[i];
-	}
-	for (i = 0; i < n; i++)
-		x[i] = (float8) (x[i] / sum);
-}
-
 PG_FUNCTION_INFO_V1(dp_session_sql_weights_step);
 
 /*
@@ -1052,7 +1027,11 @@ dp_session_sql_weights_step(PG_FUNCTION_ARGS)
 	int			i;
 
 	check_numbers(answer, eta, n, other);
-	step(x, f, n, answer < expectation(x, f, n), eta);
+	if (answer < expectation(x, f, n))
+		eta = -eta;
+	for (i = 0; i < n; i++)
+		f[i] = exp(eta * f[i]);
+	dp_model_weights_step(x, n, f, NULL, 0);
 	out = palloc(sizeof(Datum) * n);
 	for (i = 0; i < n; i++)
 		out[i] = Float8GetDatum(x[i]);
