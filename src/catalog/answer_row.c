@@ -19,7 +19,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "table_access.h"
+#include "dp_table.h"
 
 #define ANSWER_HITS 1			/* what an update writes */
 

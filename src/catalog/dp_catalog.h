@@ -215,38 +215,6 @@ extern bool dp_catalog_has_foreign_lines(void);
 extern int64 dp_catalog_next_line(void);
 extern void dp_catalog_append_lines(dp_ledger_line *lines, int n);
 
-/* ---- lines that left the ledger (ledger_lines.c) ---- */
-
-#define DP_DIGEST_LENGTH 32
-
-/* One call that took lines out. */
-typedef struct dp_archive_row
-{
-	int64		id;
-	NameData	dataset;
-	TimestampTz before;			/* lines were charged before this */
-	NameData	by;				/* the role that took them */
-	int64		lines;
-	int64		first;			/* ids */
-	int64		last;
-	uint8		digest[DP_DIGEST_LENGTH];
-	int			digest_length;	/* 0: no line so far */
-} dp_archive_row;
-
-/* A line of the ledger, valid during the call. */
-typedef void (*dp_line_sink) (void *context, HeapTuple line, TupleDesc desc);
-
-extern void dp_catalog_start_archive(const char *dataset, TimestampTz before,
-									 dp_archive_row *row);
-extern void dp_catalog_move_lines(const dp_archive_row *row, int64 first,
-								  int64 last, dp_line_sink sink,
-								  void *context);
-extern void dp_catalog_write_archive(const dp_archive_row *row);
-extern void dp_catalog_read_lines(const char *table, const char *dataset,
-								  dp_line_sink sink, void *context);
-extern int	dp_catalog_list_archives(const char *dataset,
-									 dp_archive_row **rows);
-
 /* ---- batches (ledger_lines.c) ---- */
 
 #define DP_METHOD_LENGTH 16
@@ -306,110 +274,6 @@ extern void dp_catalog_write_part(const dp_part_row *row);
 extern int64 dp_catalog_new_partition(void);
 extern int64 dp_catalog_last_partition(void);	/* 0: none yet */
 
-/* ---- sessions (session_tables.c) ---- */
-
-typedef enum dp_session_kind
-{
-	DP_SESSION_SPARSE_VECTOR,
-	DP_SESSION_WEIGHTS
-} dp_session_kind;
-
-/* What is fixed when a session opens; all of it is public. */
-typedef struct dp_session_terms
-{
-	dp_session_kind kind;
-	Oid			relid;
-	NameData	dataset;
-	uint64		sensitivity;	/* of one count, for which the plan was made */
-	int64		threshold;		/* T, without the plan's offset */
-	int64		questions;		/* most that can be asked */
-	int32		cutoff;			/* most "above"s */
-	double		beta;			/* of the plan's alpha, for display */
-	bool		replace_one;	/* the plan's neighbouring relation */
-	dp_sparse_plan plan;
-} dp_session_terms;
-
-/* Current state of a session. */
-typedef struct dp_session
-{
-	int64		id;				/* of the ledger's line that paid for it */
-	dp_session_terms terms;
-	int64		asked;
-	int32		above;
-	int64		bytes_left;		/* left for texts of questions */
-	char	   *details;		/* state of its kind; never NULL */
-} dp_session;
-
-/* A session with what the worker and the asking connection also need. */
-typedef struct dp_session_row
-{
-	HeapTuple	tuple;			/* as read, palloc'd */
-	dp_session	session;		/* details NULL until wanted */
-	NameData	role_name;		/* as stored, like the next four */
-	Oid			role;
-	int64		cluster;
-	Oid			database;
-	NameData	payer_name;
-	Oid			payer;			/* InvalidOid: exempt */
-	int64		period;			/* of the payer's budget */
-	text	   *relation;		/* its name; like the next, for the time of
-								 * `tuple`; text_to_cstring decodes it */
-	text	   *details;		/* state of its kind */
-	TimestampTz opened;
-	bool		closed;
-	TimestampTz closed_at;
-	char	   *reason;			/* NULL: still open */
-} dp_session_row;
-
-/* One "above" as it is stored; only its analyst may see it. */
-typedef struct dp_session_above
-{
-	int32		number;			/* from 1 */
-	int64		asked_at;		/* number of the question, from 1 */
-	char	   *predicate;
-	int64		answer;
-	int64		guess;
-} dp_session_above;
-
-extern void dp_catalog_lock_sessions(LOCKMODE mode);
-extern dp_found dp_catalog_read_session(int64 id, dp_row_lock lock,
-										dp_session_row *out);
-extern void dp_catalog_insert_session(const dp_session_row *row);
-extern void dp_catalog_write_session(const dp_session_row *row);
-extern bool dp_catalog_read_secret(int64 id, dp_int128 *armed,
-								   HeapTuple *tuple);
-extern void dp_catalog_write_secret(int64 id, dp_int128 armed,
-									HeapTuple tuple);
-extern void dp_catalog_delete_secret(HeapTuple tuple);
-extern void dp_catalog_append_question(int64 id, int64 question,
-									   const char *predicate, int32 number,
-									   dp_int128 answer, dp_int128 guess);
-/* Of dp_session_above *, palloc'd: those with asked_at > after, in order. */
-extern List *dp_catalog_list_aboves(int64 id, int64 after);
-
-/* ---- released tables (session_tables.c) ---- */
-
-typedef struct dp_release_row
-{
-	HeapTuple	tuple;			/* as read, palloc'd */
-	int64		id;				/* of the ledger's line that paid for it */
-	NameData	role_name;		/* as stored, like the next three */
-	Oid			role;
-	int64		cluster;
-	NameData	dataset;
-	TimestampTz at;
-	char	   *what;			/* JSON, to be inserted */
-	bool		has_error;
-	double		error;
-	bool		complete;		/* has results */
-	char	   *results;		/* JSON, to be written */
-} dp_release_row;
-
-extern void dp_catalog_insert_release(dp_release_row *row);
-extern dp_found dp_catalog_read_release(int64 id, dp_row_lock lock,
-										dp_release_row *out);
-extern void dp_catalog_complete_release(const dp_release_row *row);
-
 /* ---- protected relations (relation_tables.c) ---- */
 
 /*
@@ -456,6 +320,7 @@ typedef struct dp_relation_row
 
 extern Relation dp_catalog_open_relations(void);
 extern bool dp_catalog_has_relation(Relation rel, Oid relid);
+extern void dp_catalog_read_more(dp_relation_row *row);
 extern bool dp_catalog_find_relation(Oid relid, dp_relation_row *out);
 extern List *dp_catalog_list_relations(void);
 extern Oid	dp_catalog_relation_behind(Oid relid);
@@ -544,19 +409,5 @@ extern void dp_catalog_write_partition(Oid relid, const NameData *name,
 									   int64 partition, int64 guard,
 									   bool public_sizes);
 extern void dp_catalog_forget_partitions(Oid relid);
-
-/* ---- what these and dp_pg.hardened share (relation_tables.c) ---- */
-
-typedef bool (*dp_declared_test) (const dp_relation_row *row,
-								  const void *context);
-
-extern bool dp_catalog_any_declared(dp_declared_test test,
-									const void *context);
-extern void dp_catalog_read_declared(Relation rel, HeapTuple tuple,
-									 dp_relation_row *out);
-extern HeapTuple dp_catalog_place_declared(Relation rel, HeapTuple tuple,
-										   const dp_relation_row *row);
-extern void dp_catalog_follow_names(void);
-extern void dp_catalog_forget_dropped(void);
 
 #endif							/* DP_CATALOG_H */

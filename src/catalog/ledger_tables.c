@@ -13,7 +13,7 @@
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
-#include "table_access.h"
+#include "dp_table.h"
 
 /* ----------------
  *		Clusters whose role OIDs mean the same roles here.

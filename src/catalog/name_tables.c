@@ -18,7 +18,7 @@
 #include "utils/syscache.h"
 
 #include "dp_names.h"
-#include "table_access.h"
+#include "dp_table.h"
 
 /* ----------------
  *		Rows of dp_pg.relation_name: names that protected relations have or

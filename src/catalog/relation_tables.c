@@ -19,7 +19,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-#include "table_access.h"
+#include "dp_table.h"
 
 /* In the order of sql/30_relation.sql.  NULL may come from a trigger. */
 #define DP_ROW dp_relation_row
@@ -42,14 +42,6 @@ static const dp_column relation_columns[] = {
 	DP_COL_OR_NULL("unit_more_attnums", LONG, more[1], 0),
 	DP_COL_OR_NULL("unit_key_more", LONG, more[2], 0),
 	DP_COL_OR_NULL("unit_key_more_attnums", LONG, more[3], 0)
-};
-
-/* The first of dp_pg.attribute and dp_pg.hardened. */
-static const dp_column declared_columns[] = {
-	DP_COL_OR_NULL("relid", VALUE, relid, 0),
-	DP_COL_OR_NULL("relid_origin", VALUE, origin, 0),
-	DP_COL_IF("attname", BYTES, unit, 0, has_unit),
-	DP_COL_OR_NULL("attnum", VALUE, unit_attnum, 0)
 };
 #undef DP_ROW
 
@@ -82,317 +74,10 @@ static const dp_column attribute_columns[] = {
 };
 #undef DP_ROW
 
-static const dp_table relations = DP_TABLE("relation", dp_relation_row,
-										   relation_columns);
+const dp_table dp_catalog_relations = DP_TABLE("relation", dp_relation_row,
+											   relation_columns);
 static const dp_table attributes = DP_TABLE("attribute", attribute_row,
 											attribute_columns);
-
-/* ----------------
- *		What rows of dp_pg.relation, dp_pg.attribute and dp_pg.hardened have in
- *		common: they name a column of a relation.
- *
- * A row also has the OID of its relation when it was written (relid_origin)
- * and the column's number.
- * ----------------
- */
-
-static const dp_table declared_attributes =
-DP_TABLE("attribute", dp_relation_row, declared_columns);
-static const dp_table declared_hardened =
-DP_TABLE("hardened", dp_relation_row, declared_columns);
-static const dp_table *const declared_tables[] = {
-	&relations, &declared_attributes, &declared_hardened
-};
-
-/*
- * Names follow renamed columns.  Restored rows, whose relid_origin is that of
- * another database, are matched by name and get new numbers.
- */
-static const char *const follow_names[] =
-{
-	"UPDATE dp_pg.relation AS d"
-	" SET unit = a.attname"
-	" FROM pg_catalog.pg_attribute AS a"
-	" WHERE d.relid::pg_catalog.oid = d.relid_origin AND a.attrelid = d.relid"
-	" AND a.attnum = d.unit_attnum AND NOT a.attisdropped"
-	" AND a.attname <> d.unit",
-	"UPDATE dp_pg.relation AS d"
-	" SET unit_key = a.attname"
-	" FROM pg_catalog.pg_attribute AS a"
-	" WHERE d.relid::pg_catalog.oid = d.relid_origin"
-	" AND a.attrelid = d.unit_through"
-	" AND a.attnum = d.unit_key_attnum AND NOT a.attisdropped"
-	" AND a.attname <> d.unit_key",
-	"UPDATE dp_pg.relation AS d"
-	" SET unit_more = ARRAY(SELECT coalesce(a.attname, m.name)"
-	" FROM ROWS FROM (pg_catalog.unnest(d.unit_more),"
-	" pg_catalog.unnest(d.unit_more_attnums)) WITH ORDINALITY"
-	" AS m(name, attnum, n) LEFT JOIN pg_catalog.pg_attribute AS a"
-	" ON a.attrelid = d.relid AND a.attnum = m.attnum"
-	" AND NOT a.attisdropped ORDER BY m.n)"
-	" WHERE d.relid::pg_catalog.oid = d.relid_origin AND EXISTS (SELECT"
-	" FROM ROWS FROM (pg_catalog.unnest(d.unit_more),"
-	" pg_catalog.unnest(d.unit_more_attnums)) AS m(name, attnum)"
-	" JOIN pg_catalog.pg_attribute AS a ON a.attrelid = d.relid"
-	" AND a.attnum = m.attnum AND NOT a.attisdropped"
-	" AND a.attname <> m.name)",
-	"UPDATE dp_pg.relation AS d"
-	" SET unit_key_more = ARRAY(SELECT coalesce(a.attname, m.name)"
-	" FROM ROWS FROM (pg_catalog.unnest(d.unit_key_more),"
-	" pg_catalog.unnest(d.unit_key_more_attnums)) WITH ORDINALITY"
-	" AS m(name, attnum, n) LEFT JOIN pg_catalog.pg_attribute AS a"
-	" ON a.attrelid = d.unit_through AND a.attnum = m.attnum"
-	" AND NOT a.attisdropped ORDER BY m.n)"
-	" WHERE d.relid::pg_catalog.oid = d.relid_origin AND EXISTS (SELECT"
-	" FROM ROWS FROM (pg_catalog.unnest(d.unit_key_more),"
-	" pg_catalog.unnest(d.unit_key_more_attnums)) AS m(name, attnum)"
-	" JOIN pg_catalog.pg_attribute AS a ON a.attrelid = d.unit_through"
-	" AND a.attnum = m.attnum AND NOT a.attisdropped"
-	" AND a.attname <> m.name)",
-	"UPDATE dp_pg.attribute AS d"
-	" SET attname = a.attname"
-	" FROM pg_catalog.pg_attribute AS a"
-	" WHERE d.relid::pg_catalog.oid = d.relid_origin AND a.attrelid = d.relid"
-	" AND a.attnum = d.attnum AND NOT a.attisdropped"
-	" AND a.attname <> d.attname",
-	"UPDATE dp_pg.hardened AS d"
-	" SET attname = a.attname"
-	" FROM pg_catalog.pg_attribute AS a"
-	" WHERE d.relid::pg_catalog.oid = d.relid_origin AND a.attrelid = d.relid"
-	" AND a.attnum = d.attnum AND NOT a.attisdropped"
-	" AND a.attname <> d.attname",
-	"UPDATE dp_pg.relation AS d"
-	" SET unit_more_attnums ="
-	" ARRAY(SELECT coalesce(a.attnum, 0::pg_catalog.int2)"
-	" FROM pg_catalog.unnest(d.unit_more) WITH ORDINALITY AS m(name, n)"
-	" LEFT JOIN pg_catalog.pg_attribute AS a ON a.attrelid = d.relid"
-	" AND a.attname = m.name AND NOT a.attisdropped ORDER BY m.n)"
-	" WHERE d.relid::pg_catalog.oid <> d.relid_origin"
-	" AND d.unit_more IS NOT NULL",
-	"UPDATE dp_pg.relation AS d"
-	" SET relid_origin = d.relid, unit_attnum = a.attnum"
-	" FROM pg_catalog.pg_attribute AS a"
-	" WHERE d.relid::pg_catalog.oid <> d.relid_origin AND a.attrelid = d.relid"
-	" AND a.attname = d.unit AND NOT a.attisdropped",
-	"UPDATE dp_pg.relation AS d SET relid_origin = d.relid"
-	" WHERE d.relid::pg_catalog.oid <> d.relid_origin AND d.unit IS NULL",
-	"UPDATE dp_pg.attribute AS d"
-	" SET relid_origin = d.relid, attnum = a.attnum"
-	" FROM pg_catalog.pg_attribute AS a"
-	" WHERE d.relid::pg_catalog.oid <> d.relid_origin AND a.attrelid = d.relid"
-	" AND a.attname = d.attname AND NOT a.attisdropped",
-	"UPDATE dp_pg.hardened AS d"
-	" SET relid_origin = d.relid, attnum = (SELECT a.attnum"
-	" FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = d.relid"
-	" AND a.attname = d.attname AND NOT a.attisdropped)"
-	" WHERE d.relid::pg_catalog.oid <> d.relid_origin",
-	NULL
-};
-
-/*
- * Delete rows of dropped relations and columns.  The row of a relation whose
- * unit column was dropped stays: private queries on it fail with a clear
- * error.
- */
-static const char *const forget_dropped[] =
-{
-	"DELETE FROM dp_pg.attribute AS d"
-	" WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c"
-	" WHERE c.oid = d.relid)"
-	" OR (d.relid::pg_catalog.oid = d.relid_origin"
-	" AND NOT EXISTS (SELECT FROM pg_catalog.pg_attribute AS a"
-	" WHERE a.attrelid = d.relid AND a.attnum = d.attnum"
-	" AND NOT a.attisdropped))",
-	"DELETE FROM dp_pg.hardened AS d"
-	" WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c"
-	" WHERE c.oid = d.relid)"
-	" OR (d.relid::pg_catalog.oid = d.relid_origin AND d.attname IS NOT NULL"
-	" AND NOT EXISTS (SELECT FROM pg_catalog.pg_attribute AS a"
-	" WHERE a.attrelid = d.relid AND a.attnum = d.attnum"
-	" AND NOT a.attisdropped))",
-	"DELETE FROM dp_pg.relation AS d"
-	" WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c"
-	" WHERE c.oid = d.relid)",
-	"UPDATE dp_pg.relation AS d SET published = NULL"
-	" WHERE d.published IS NOT NULL"
-	" AND NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c"
-	" WHERE c.oid = d.published)",
-	"UPDATE dp_pg.relation AS d SET twin = NULL"
-	" WHERE d.twin IS NOT NULL"
-	" AND NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c"
-	" WHERE c.oid = d.twin)",
-	NULL
-};
-
-/* Elements of an array of names or numbers; none if it is NULL. */
-static int
-relation_read_array(ArrayType *array, Oid type, Datum **elements)
-{
-	int			n = 0;
-
-	if (array != NULL)
-		deconstruct_array(DatumGetArrayTypeP(PointerGetDatum(array)), type,
-						  type == NAMEOID ? NAMEDATALEN : sizeof(int16),
-						  type != NAMEOID, type == NAMEOID ? TYPALIGN_CHAR :
-						  TYPALIGN_SHORT, elements, NULL, &n);
-	return n;
-}
-
-/* Make the list of the further columns of unit and key. */
-static void
-read_unit_more(dp_relation_row *row)
-{
-	Datum	   *elements[4];
-	int			n[4];
-	int			i;
-
-	for (i = 0; i < 4; i++)
-		n[i] = relation_read_array(row->more[i], i % 2 == 0 ? NAMEOID :
-								   INT2OID, &elements[i]);
-	for (i = 0; i < Max(n[0], n[2]); i++)
-	{
-		dp_unit_column *column = palloc0(sizeof(dp_unit_column));
-
-		if (i < n[0])
-			column->from = *DatumGetName(elements[0][i]);
-		if (i < n[1])
-			column->from_attnum = DatumGetInt16(elements[1][i]);
-		if (i < n[2])
-			column->key = *DatumGetName(elements[2][i]);
-		if (i < n[3])
-			column->key_attnum = DatumGetInt16(elements[3][i]);
-		row->unit_more = lappend(row->unit_more, column);
-	}
-	memset(row->more, 0, sizeof(row->more));
-}
-
-static bool
-any_of_table(const dp_table *table, dp_declared_test test,
-			 const void *context)
-{
-	dp_relation_row row;
-	dp_scan		scan;
-	bool		found = false;
-
-	dp_catalog_start_rows(&scan, table, NULL, 0);
-	while (!found && dp_catalog_next_row(&scan, &row))
-	{
-		row.is_unit = table == &relations;
-		read_unit_more(&row);
-		found = test(&row, context);
-	}
-	dp_catalog_end_rows(&scan);
-	return found;
-}
-
-/*
- * dp_catalog_any_declared
- *	  Whether any row of the three tables passes the test.  False if the
- *	  extension is not installed.
- */
-bool
-dp_catalog_any_declared(dp_declared_test test, const void *context)
-{
-	int			i;
-
-	for (i = 0; i < lengthof(declared_tables); i++)
-		if (any_of_table(declared_tables[i], test, context))
-			return true;
-	return false;
-}
-
-/*
- * dp_catalog_read_declared
- *	  Read a row for which a trigger of one of the tables was called; a relid
- *	  of NULL is InvalidOid.
- */
-void
-dp_catalog_read_declared(Relation rel, HeapTuple tuple, dp_relation_row *out)
-{
-	bool		is_unit = strcmp(RelationGetRelationName(rel),
-								 relations.name) == 0;
-
-	dp_catalog_read_row(is_unit ? &relations : &declared_attributes, rel,
-						tuple, out);
-	out->is_unit = is_unit;
-	read_unit_more(out);
-}
-
-/* Numbers of the further columns of the unit, or of the key: int2[]. */
-static Datum
-relation_numbers_of(const List *more, bool key)
-{
-	Datum	   *numbers = palloc(sizeof(Datum) * (list_length(more) + 1));
-	ListCell   *lc;
-
-	foreach(lc, more)
-	{
-		const dp_unit_column *column = lfirst(lc);
-
-		numbers[foreach_current_index(lc)] =
-			Int16GetDatum(key ? column->key_attnum : column->from_attnum);
-	}
-	return PointerGetDatum(construct_array(numbers, list_length(more), INT2OID,
-										   sizeof(int16), true,
-										   TYPALIGN_SHORT));
-}
-
-/*
- * dp_catalog_place_declared
- *	  A copy of the tuple with relid_origin and the column numbers from *row; a
- *	  number is NULL if the row names no such column.
- */
-HeapTuple
-dp_catalog_place_declared(Relation rel, HeapTuple tuple,
-						  const dp_relation_row *row)
-{
-	const char *const names[5] = {"relid_origin", row->is_unit ?
-		"unit_attnum" : "attnum", "unit_key_attnum", "unit_more_attnums",
-	"unit_key_more_attnums"};
-	int			columns[5];
-	Datum		values[5];
-	bool		nulls[5] = {false, !row->has_unit,
-		!OidIsValid(row->unit_through), row->unit_more == NIL,
-	row->unit_more == NIL};
-	int			i;
-
-	for (i = 0; i < (row->is_unit ? 5 : 2); i++)
-		columns[i] = dp_catalog_column(row->is_unit ? &relations :
-									   &declared_attributes, names[i]);
-	values[0] = ObjectIdGetDatum(row->origin);
-	values[1] = Int16GetDatum(row->unit_attnum);
-	values[2] = Int16GetDatum(row->unit_key_attnum);
-	values[3] = relation_numbers_of(row->unit_more, false);
-	values[4] = relation_numbers_of(row->unit_more, true);
-	return heap_modify_tuple_by_cols(tuple, RelationGetDescr(rel),
-									 row->is_unit ? 5 : 2, columns, values,
-									 nulls);
-}
-
-static void
-run_all(const char *const *commands)
-{
-	dp_owner_sql saved;
-
-	dp_bridge_owner_begin(&saved);
-	for (; *commands; commands++)
-		(void) dp_catalog_run(*commands, NULL, 0);
-	dp_bridge_owner_end(&saved);
-}
-
-/* dp_catalog_follow_names: bring names and numbers up to date. */
-void
-dp_catalog_follow_names(void)
-{
-	run_all(follow_names);
-}
-
-/* dp_catalog_forget_dropped: delete rows of dropped objects. */
-void
-dp_catalog_forget_dropped(void)
-{
-	run_all(forget_dropped);
-}
 
 /* ----------------
  *		Rows of dp_pg.attribute: declarations about columns.
@@ -591,6 +276,52 @@ dp_catalog_forget_partitions(Oid relid)
  * ----------------
  */
 
+/* Elements of an array of names or numbers; none if it is NULL. */
+static int
+relation_read_array(ArrayType *array, Oid type, Datum **elements)
+{
+	int			n = 0;
+
+	if (array != NULL)
+		deconstruct_array(DatumGetArrayTypeP(PointerGetDatum(array)), type,
+						  type == NAMEOID ? NAMEDATALEN : sizeof(int16),
+						  type != NAMEOID, type == NAMEOID ? TYPALIGN_CHAR :
+						  TYPALIGN_SHORT, elements, NULL, &n);
+	return n;
+}
+
+/*
+ * dp_catalog_read_more
+ *	  Make the list of the further columns of unit and key in a row that was
+ *	  read.
+ */
+void
+dp_catalog_read_more(dp_relation_row *row)
+{
+	Datum	   *elements[4];
+	int			n[4];
+	int			i;
+
+	for (i = 0; i < 4; i++)
+		n[i] = relation_read_array(row->more[i], i % 2 == 0 ? NAMEOID :
+								   INT2OID, &elements[i]);
+	for (i = 0; i < Max(n[0], n[2]); i++)
+	{
+		dp_unit_column *column = palloc0(sizeof(dp_unit_column));
+
+		if (i < n[0])
+			column->from = *DatumGetName(elements[0][i]);
+		if (i < n[1])
+			column->from_attnum = DatumGetInt16(elements[1][i]);
+		if (i < n[2])
+			column->key = *DatumGetName(elements[2][i]);
+		if (i < n[3])
+			column->key_attnum = DatumGetInt16(elements[3][i]);
+		row->unit_more = lappend(row->unit_more, column);
+	}
+	memset(row->more, 0, sizeof(row->more));
+}
+
 /*
  * dp_catalog_open_relations
  *	  Open the table for dp_catalog_has_relation; the caller closes it with its
@@ -599,7 +330,7 @@ dp_catalog_forget_partitions(Oid relid)
 Relation
 dp_catalog_open_relations(void)
 {
-	return dp_catalog_try_table(&relations);
+	return dp_catalog_try_table(&dp_catalog_relations);
 }
 
 /* dp_catalog_has_relation: whether there is a row for relid. */
@@ -610,7 +341,7 @@ dp_catalog_has_relation(Relation rel, Oid relid)
 	dp_scan		scan;
 	bool		found;
 
-	dp_catalog_key(&key, &relations, "relid", ObjectIdGetDatum(relid));
+	dp_catalog_key(&key, &dp_catalog_relations, "relid", ObjectIdGetDatum(relid));
 	dp_catalog_start_scan(&scan, rel, NULL, NULL, &key, 1);
 	found = HeapTupleIsValid(dp_catalog_next(&scan));
 	dp_catalog_end_scan(&scan);
@@ -625,11 +356,11 @@ dp_catalog_find_relation(Oid relid, dp_relation_row *out)
 	dp_scan		scan;
 	bool		found;
 
-	dp_catalog_key(&key, &relations, "relid", ObjectIdGetDatum(relid));
-	dp_catalog_start_rows(&scan, &relations, &key, 1);
+	dp_catalog_key(&key, &dp_catalog_relations, "relid", ObjectIdGetDatum(relid));
+	dp_catalog_start_rows(&scan, &dp_catalog_relations, &key, 1);
 	found = dp_catalog_next_row(&scan, out);
 	if (found)
-		read_unit_more(out);
+		dp_catalog_read_more(out);
 	else
 		memset(out, 0, sizeof(*out));
 	dp_catalog_end_rows(&scan);
@@ -644,7 +375,7 @@ dp_catalog_list_relations(void)
 	dp_relation_row row;
 	List	   *result = NIL;
 
-	dp_catalog_start_rows(&scan, &relations, NULL, 0);
+	dp_catalog_start_rows(&scan, &dp_catalog_relations, NULL, 0);
 	while (dp_catalog_next_row(&scan, &row))
 		result = lappend_oid(result, row.relid);
 	dp_catalog_end_rows(&scan);
@@ -661,7 +392,7 @@ find_by(relation_test test, Oid oid)
 	dp_relation_row row;
 	Oid			found = InvalidOid;
 
-	dp_catalog_start_rows(&scan, &relations, NULL, 0);
+	dp_catalog_start_rows(&scan, &dp_catalog_relations, NULL, 0);
 	while (!OidIsValid(found) && dp_catalog_next_row(&scan, &row))
 		if (test(&row, oid))
 			found = row.relid;
@@ -946,7 +677,7 @@ dp_catalog_append_versions(StringInfo out, Oid relid)
 		ReleaseSysCache(tuple);
 	}
 	appendStringInfoString(out, " :");
-	append_rows(out, &relations, relid);
+	append_rows(out, &dp_catalog_relations, relid);
 	appendStringInfoString(out, " :");
 	append_rows(out, &attributes, relid);
 }

@@ -30,7 +30,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-#include "table_access.h"
+#include "dp_table.h"
 
 /* ----------------
  *		Rows as structs, by the table of their columns.

@@ -16,15 +16,243 @@
 
 #include "access/htup_details.h"
 #include "catalog/pg_attribute.h"
+#include "catalog/pg_type.h"
 #include "commands/event_trigger.h"
 #include "commands/trigger.h"
 #include "fmgr.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
+#include "../catalog/dp_table.h"
 #include "relation_internal.h"
+
+/* ----------------
+ *		What rows of dp_pg.relation, dp_pg.attribute and dp_pg.hardened have in
+ *		common: they name a column of a relation.
+ *
+ * A row also has the OID of its relation when it was written (relid_origin)
+ * and the column's number.
+ * ----------------
+ */
+
+/* The first of dp_pg.attribute and dp_pg.hardened. */
+#define DP_ROW dp_relation_row
+static const dp_column declared_columns[] = {
+	DP_COL_OR_NULL("relid", VALUE, relid, 0),
+	DP_COL_OR_NULL("relid_origin", VALUE, origin, 0),
+	DP_COL_IF("attname", BYTES, unit, 0, has_unit),
+	DP_COL_OR_NULL("attnum", VALUE, unit_attnum, 0)
+};
+#undef DP_ROW
+
+static const dp_table declared_attributes =
+DP_TABLE("attribute", dp_relation_row, declared_columns);
+static const dp_table declared_hardened =
+DP_TABLE("hardened", dp_relation_row, declared_columns);
+static const dp_table *const declared_tables[] = {
+	&dp_catalog_relations, &declared_attributes, &declared_hardened
+};
+
+/*
+ * Names follow renamed columns.  Restored rows, whose relid_origin is that of
+ * another database, are matched by name and get new numbers.
+ */
+static const char *const follow_names[] =
+{
+	"UPDATE dp_pg.relation AS d"
+	" SET unit = a.attname"
+	" FROM pg_catalog.pg_attribute AS a"
+	" WHERE d.relid::pg_catalog.oid = d.relid_origin AND a.attrelid = d.relid"
+	" AND a.attnum = d.unit_attnum AND NOT a.attisdropped"
+	" AND a.attname <> d.unit",
+	"UPDATE dp_pg.relation AS d"
+	" SET unit_key = a.attname"
+	" FROM pg_catalog.pg_attribute AS a"
+	" WHERE d.relid::pg_catalog.oid = d.relid_origin"
+	" AND a.attrelid = d.unit_through"
+	" AND a.attnum = d.unit_key_attnum AND NOT a.attisdropped"
+	" AND a.attname <> d.unit_key",
+	"UPDATE dp_pg.relation AS d"
+	" SET unit_more = ARRAY(SELECT coalesce(a.attname, m.name)"
+	" FROM ROWS FROM (pg_catalog.unnest(d.unit_more),"
+	" pg_catalog.unnest(d.unit_more_attnums)) WITH ORDINALITY"
+	" AS m(name, attnum, n) LEFT JOIN pg_catalog.pg_attribute AS a"
+	" ON a.attrelid = d.relid AND a.attnum = m.attnum"
+	" AND NOT a.attisdropped ORDER BY m.n)"
+	" WHERE d.relid::pg_catalog.oid = d.relid_origin AND EXISTS (SELECT"
+	" FROM ROWS FROM (pg_catalog.unnest(d.unit_more),"
+	" pg_catalog.unnest(d.unit_more_attnums)) AS m(name, attnum)"
+	" JOIN pg_catalog.pg_attribute AS a ON a.attrelid = d.relid"
+	" AND a.attnum = m.attnum AND NOT a.attisdropped"
+	" AND a.attname <> m.name)",
+	"UPDATE dp_pg.relation AS d"
+	" SET unit_key_more = ARRAY(SELECT coalesce(a.attname, m.name)"
+	" FROM ROWS FROM (pg_catalog.unnest(d.unit_key_more),"
+	" pg_catalog.unnest(d.unit_key_more_attnums)) WITH ORDINALITY"
+	" AS m(name, attnum, n) LEFT JOIN pg_catalog.pg_attribute AS a"
+	" ON a.attrelid = d.unit_through AND a.attnum = m.attnum"
+	" AND NOT a.attisdropped ORDER BY m.n)"
+	" WHERE d.relid::pg_catalog.oid = d.relid_origin AND EXISTS (SELECT"
+	" FROM ROWS FROM (pg_catalog.unnest(d.unit_key_more),"
+	" pg_catalog.unnest(d.unit_key_more_attnums)) AS m(name, attnum)"
+	" JOIN pg_catalog.pg_attribute AS a ON a.attrelid = d.unit_through"
+	" AND a.attnum = m.attnum AND NOT a.attisdropped"
+	" AND a.attname <> m.name)",
+	"UPDATE dp_pg.attribute AS d"
+	" SET attname = a.attname"
+	" FROM pg_catalog.pg_attribute AS a"
+	" WHERE d.relid::pg_catalog.oid = d.relid_origin AND a.attrelid = d.relid"
+	" AND a.attnum = d.attnum AND NOT a.attisdropped"
+	" AND a.attname <> d.attname",
+	"UPDATE dp_pg.hardened AS d"
+	" SET attname = a.attname"
+	" FROM pg_catalog.pg_attribute AS a"
+	" WHERE d.relid::pg_catalog.oid = d.relid_origin AND a.attrelid = d.relid"
+	" AND a.attnum = d.attnum AND NOT a.attisdropped"
+	" AND a.attname <> d.attname",
+	"UPDATE dp_pg.relation AS d"
+	" SET unit_more_attnums ="
+	" ARRAY(SELECT coalesce(a.attnum, 0::pg_catalog.int2)"
+	" FROM pg_catalog.unnest(d.unit_more) WITH ORDINALITY AS m(name, n)"
+	" LEFT JOIN pg_catalog.pg_attribute AS a ON a.attrelid = d.relid"
+	" AND a.attname = m.name AND NOT a.attisdropped ORDER BY m.n)"
+	" WHERE d.relid::pg_catalog.oid <> d.relid_origin"
+	" AND d.unit_more IS NOT NULL",
+	"UPDATE dp_pg.relation AS d"
+	" SET relid_origin = d.relid, unit_attnum = a.attnum"
+	" FROM pg_catalog.pg_attribute AS a"
+	" WHERE d.relid::pg_catalog.oid <> d.relid_origin AND a.attrelid = d.relid"
+	" AND a.attname = d.unit AND NOT a.attisdropped",
+	"UPDATE dp_pg.relation AS d SET relid_origin = d.relid"
+	" WHERE d.relid::pg_catalog.oid <> d.relid_origin AND d.unit IS NULL",
+	"UPDATE dp_pg.attribute AS d"
+	" SET relid_origin = d.relid, attnum = a.attnum"
+	" FROM pg_catalog.pg_attribute AS a"
+	" WHERE d.relid::pg_catalog.oid <> d.relid_origin AND a.attrelid = d.relid"
+	" AND a.attname = d.attname AND NOT a.attisdropped",
+	"UPDATE dp_pg.hardened AS d"
+	" SET relid_origin = d.relid, attnum = (SELECT a.attnum"
+	" FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = d.relid"
+	" AND a.attname = d.attname AND NOT a.attisdropped)"
+	" WHERE d.relid::pg_catalog.oid <> d.relid_origin",
+	NULL
+};
+
+/*
+ * Delete rows of dropped relations and columns.  The row of a relation whose
+ * unit column was dropped stays: private queries on it fail with a clear
+ * error.
+ */
+static const char *const forget_dropped[] =
+{
+	"DELETE FROM dp_pg.attribute AS d"
+	" WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c"
+	" WHERE c.oid = d.relid)"
+	" OR (d.relid::pg_catalog.oid = d.relid_origin"
+	" AND NOT EXISTS (SELECT FROM pg_catalog.pg_attribute AS a"
+	" WHERE a.attrelid = d.relid AND a.attnum = d.attnum"
+	" AND NOT a.attisdropped))",
+	"DELETE FROM dp_pg.hardened AS d"
+	" WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c"
+	" WHERE c.oid = d.relid)"
+	" OR (d.relid::pg_catalog.oid = d.relid_origin AND d.attname IS NOT NULL"
+	" AND NOT EXISTS (SELECT FROM pg_catalog.pg_attribute AS a"
+	" WHERE a.attrelid = d.relid AND a.attnum = d.attnum"
+	" AND NOT a.attisdropped))",
+	"DELETE FROM dp_pg.relation AS d"
+	" WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c"
+	" WHERE c.oid = d.relid)",
+	"UPDATE dp_pg.relation AS d SET published = NULL"
+	" WHERE d.published IS NOT NULL"
+	" AND NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c"
+	" WHERE c.oid = d.published)",
+	"UPDATE dp_pg.relation AS d SET twin = NULL"
+	" WHERE d.twin IS NOT NULL"
+	" AND NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c"
+	" WHERE c.oid = d.twin)",
+	NULL
+};
+
+/*
+ * read_declared
+ *	  Read a row for which a trigger of one of the tables was called; a relid
+ *	  of NULL is InvalidOid.
+ */
+static void
+read_declared(Relation rel, HeapTuple tuple, dp_relation_row *out)
+{
+	bool		is_unit = strcmp(RelationGetRelationName(rel),
+								 dp_catalog_relations.name) == 0;
+
+	dp_catalog_read_row(is_unit ? &dp_catalog_relations :
+						&declared_attributes, rel, tuple, out);
+	out->is_unit = is_unit;
+	dp_catalog_read_more(out);
+}
+
+/* Numbers of the further columns of the unit, or of the key: int2[]. */
+static Datum
+relation_numbers_of(const List *more, bool key)
+{
+	Datum	   *numbers = palloc(sizeof(Datum) * (list_length(more) + 1));
+	ListCell   *lc;
+
+	foreach(lc, more)
+	{
+		const dp_unit_column *column = lfirst(lc);
+
+		numbers[foreach_current_index(lc)] =
+			Int16GetDatum(key ? column->key_attnum : column->from_attnum);
+	}
+	return PointerGetDatum(construct_array(numbers, list_length(more), INT2OID,
+										   sizeof(int16), true,
+										   TYPALIGN_SHORT));
+}
+
+/*
+ * place_declared
+ *	  A copy of the tuple with relid_origin and the column numbers from *row; a
+ *	  number is NULL if the row names no such column.
+ */
+static HeapTuple
+place_declared(Relation rel, HeapTuple tuple, const dp_relation_row *row)
+{
+	const char *const names[5] = {"relid_origin", row->is_unit ?
+		"unit_attnum" : "attnum", "unit_key_attnum", "unit_more_attnums",
+	"unit_key_more_attnums"};
+	int			columns[5];
+	Datum		values[5];
+	bool		nulls[5] = {false, !row->has_unit,
+		!OidIsValid(row->unit_through), row->unit_more == NIL,
+	row->unit_more == NIL};
+	int			i;
+
+	for (i = 0; i < (row->is_unit ? 5 : 2); i++)
+		columns[i] = dp_catalog_column(row->is_unit ? &dp_catalog_relations :
+									   &declared_attributes, names[i]);
+	values[0] = ObjectIdGetDatum(row->origin);
+	values[1] = Int16GetDatum(row->unit_attnum);
+	values[2] = Int16GetDatum(row->unit_key_attnum);
+	values[3] = relation_numbers_of(row->unit_more, false);
+	values[4] = relation_numbers_of(row->unit_more, true);
+	return heap_modify_tuple_by_cols(tuple, RelationGetDescr(rel),
+									 row->is_unit ? 5 : 2, columns, values,
+									 nulls);
+}
+
+static void
+run_all(const char *const *commands)
+{
+	dp_owner_sql saved;
+
+	dp_bridge_owner_begin(&saved);
+	for (; *commands; commands++)
+		(void) dp_catalog_run(*commands, NULL, 0);
+	dp_bridge_owner_end(&saved);
+}
 
 /* Which disagreements a scan looks for. */
 typedef enum dp_disagreement
@@ -97,22 +325,37 @@ column_disagrees(const dp_relation_row *row, dp_disagreement what)
 		 was_renamed(row->unit_through, row->unit_key_attnum, &row->unit_key));
 }
 
-/* dp_declared_test */
 static bool
-row_disagrees(const dp_relation_row *row, const void *context)
+row_disagrees(const dp_relation_row *row, dp_disagreement what)
 {
-	dp_disagreement what = *(const dp_disagreement *) context;
-
 	return column_disagrees(row, what) ||
 		(what == DP_OBJECTS_GONE &&
 		 ((OidIsValid(row->published) && !relation_exists(row->published)) ||
 		  (OidIsValid(row->twin) && !relation_exists(row->twin))));
 }
 
+/* Whether any row of the three tables disagrees with the catalogs. */
 static bool
 catalog_disagrees(dp_disagreement what)
 {
-	return dp_catalog_any_declared(row_disagrees, &what);
+	bool		found = false;
+	int			i;
+
+	for (i = 0; i < lengthof(declared_tables) && !found; i++)
+	{
+		dp_relation_row row;
+		dp_scan		scan;
+
+		dp_catalog_start_rows(&scan, declared_tables[i], NULL, 0);
+		while (!found && dp_catalog_next_row(&scan, &row))
+		{
+			row.is_unit = i == 0;
+			dp_catalog_read_more(&row);
+			found = row_disagrees(&row, what);
+		}
+		dp_catalog_end_rows(&scan);
+	}
+	return found;
 }
 
 static void
@@ -136,7 +379,7 @@ dp_relation_follow_names(PG_FUNCTION_ARGS)
 {
 	require_event_trigger(fcinfo);
 	if (catalog_disagrees(DP_NAMES_MOVED))
-		dp_catalog_follow_names();
+		run_all(follow_names);
 	PG_RETURN_NULL();
 }
 
@@ -152,7 +395,7 @@ dp_relation_forget_dropped(PG_FUNCTION_ARGS)
 	require_event_trigger(fcinfo);
 	dp_protect_keep_dropped();
 	if (catalog_disagrees(DP_OBJECTS_GONE))
-		dp_catalog_forget_dropped();
+		run_all(forget_dropped);
 	PG_RETURN_NULL();
 }
 
@@ -180,8 +423,7 @@ dp_relation_fill_origin(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
 				 errmsg("function must be called by a trigger before "
 						"insert")));
-	dp_catalog_read_declared(trigger->tg_relation, trigger->tg_trigtuple,
-							 &row);
+	read_declared(trigger->tg_relation, trigger->tg_trigtuple, &row);
 	if (!relation_exists(row.relid))
 	{
 		ereport(WARNING,
@@ -204,7 +446,6 @@ dp_relation_fill_origin(PG_FUNCTION_ARGS)
 		column->from_attnum = get_attnum(row.relid, NameStr(column->from));
 		column->key_attnum = get_attnum(row.unit_through, NameStr(column->key));
 	}
-	return PointerGetDatum(dp_catalog_place_declared(trigger->tg_relation,
-													 trigger->tg_trigtuple,
-													 &row));
+	return PointerGetDatum(place_declared(trigger->tg_relation,
+										  trigger->tg_trigtuple, &row));
 }

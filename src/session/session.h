@@ -23,6 +23,48 @@
 #include "../workload/dp_workload.h"
 #include "dp_session.h"
 
+typedef enum dp_session_kind
+{
+	DP_SESSION_SPARSE_VECTOR,
+	DP_SESSION_WEIGHTS
+} dp_session_kind;
+
+/* What is fixed when a session opens; all of it is public. */
+typedef struct dp_session_terms
+{
+	dp_session_kind kind;
+	Oid			relid;
+	NameData	dataset;
+	uint64		sensitivity;	/* of one count, for which the plan was made */
+	int64		threshold;		/* T, without the plan's offset */
+	int64		questions;		/* most that can be asked */
+	int32		cutoff;			/* most "above"s */
+	double		beta;			/* of the plan's alpha, for display */
+	bool		replace_one;	/* the plan's neighbouring relation */
+	dp_sparse_plan plan;
+} dp_session_terms;
+
+/* Current state of a session. */
+typedef struct dp_session
+{
+	int64		id;				/* of the ledger's line that paid for it */
+	dp_session_terms terms;
+	int64		asked;
+	int32		above;
+	int64		bytes_left;		/* left for texts of questions */
+	char	   *details;		/* state of its kind; never NULL */
+} dp_session;
+
+/* One "above" as it is stored; only its analyst may see it. */
+typedef struct dp_session_above
+{
+	int32		number;			/* from 1 */
+	int64		asked_at;		/* number of the question, from 1 */
+	char	   *predicate;
+	int64		answer;
+	int64		guess;
+} dp_session_above;
+
 /*
  * A question, as far as it is public.  Its value is the sum of a reading's
  * counts, each times a weight, as a number of rows; a numeric answer adds
@@ -74,6 +116,12 @@ extern void dp_session_check_predicate(const char *predicate);
 extern void dp_session_ask(const dp_session *session, dp_reading *reading,
 						   const dp_session_question *question,
 						   dp_session_reply *reply);
+
+/*
+ * store_worker.c: the "above"s (dp_session_above *) of a session with
+ * asked_at > after, in order, palloc'd.
+ */
+extern List *dp_session_list_aboves(int64 id, int64 after);
 
 /* sparse_vector.c */
 extern char *dp_session_tell_charge(const dp_charge *charge, dp_fixed for_n,

@@ -326,7 +326,7 @@ dp_session_find(int64 id, dp_session_kind kind, bool reading_only)
 		check_readable();
 	else
 		dp_ledger_check_place();
-	if (dp_catalog_read_session(id, DP_ROW_READ, &row) != DP_FOUND ||
+	if (dp_session_read(id, DP_ROW_READ, &row) != DP_FOUND ||
 		!is_mine(&row))
 		raise_fate(DP_SESSION_MISSING, id, NULL);
 	store_check_kind(&row.session, kind);
@@ -363,7 +363,7 @@ dp_session_close(int64 id, dp_session_kind kind)
 	dp_session_task *task;
 
 	dp_ledger_check_place();
-	if (dp_catalog_read_session(id, DP_ROW_READ, &row) != DP_FOUND)
+	if (dp_session_read(id, DP_ROW_READ, &row) != DP_FOUND)
 		raise_fate(DP_SESSION_MISSING, id, NULL);
 	if (is_mine(&row) || is_owner(&row))
 		store_check_kind(&row.session, kind);
@@ -564,7 +564,7 @@ look_again(const dp_session *session, const char *predicate)
 {
 	dp_session_row row;
 
-	if (dp_catalog_read_session(session->id, DP_ROW_READ, &row) != DP_FOUND)
+	if (dp_session_read(session->id, DP_ROW_READ, &row) != DP_FOUND)
 		raise_fate(DP_SESSION_MISSING, session->id, NULL);
 	check_fate(&row);
 	if (!dp_session_fits(&row.session, predicate))

@@ -21,6 +21,27 @@
 #define DP_SESSION_TEXTS ((int64) 64 * 1024 * 1024)
 #define DP_SESSION_TEXT_LEAST 64
 
+/* A session with what the worker and the asking connection also need. */
+typedef struct dp_session_row
+{
+	HeapTuple	tuple;			/* as read, palloc'd */
+	dp_session	session;		/* details NULL until wanted */
+	NameData	role_name;		/* as stored, like the next four */
+	Oid			role;
+	int64		cluster;
+	Oid			database;
+	NameData	payer_name;
+	Oid			payer;			/* InvalidOid: exempt */
+	int64		period;			/* of the payer's budget */
+	text	   *relation;		/* its name; like the next, for the time of
+								 * `tuple`; text_to_cstring decodes it */
+	text	   *details;		/* state of its kind */
+	TimestampTz opened;
+	bool		closed;
+	TimestampTz closed_at;
+	char	   *reason;			/* NULL: still open */
+} dp_session_row;
+
 typedef enum dp_session_fate
 {
 	DP_SESSION_WELL,
@@ -78,6 +99,8 @@ extern void dp_session_count_text(dp_session *session, const char *predicate);
 extern void dp_session_question_init(void);
 
 /* store_worker.c */
+extern dp_found dp_session_read(int64 id, dp_row_lock lock,
+								dp_session_row *out);
 extern const dp_task_methods dp_session_tasks;
 
 #endif							/* DP_SESSION_STORE_H */

@@ -21,11 +21,263 @@
  */
 #include "postgres.h"
 
+#include "access/table.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 
+#include "../catalog/dp_table.h"
 #include "../protect/dp_protect.h"
 #include "store.h"
+
+/* ----------------
+ *		Rows of dp_pg.session, session_secret and session_question.
+ * ----------------
+ */
+
+static const char *
+kind_label(int i)
+{
+	static const char *const labels[] = {"sparse_vector", "weights"};
+
+	return i < lengthof(labels) ? labels[i] : NULL;
+}
+
+static const char *
+method_label(int i)
+{
+	return dp_acct_sparse_name((dp_sparse_method) i);
+}
+
+/* What updates write. */
+#define SESSION_COUNTS 1
+#define SESSION_CLOSING 2
+
+/* In the order of sql/25_session.sql. */
+#define DP_ROW dp_session_row
+static const dp_column session_columns[] = {
+	DP_COL("id", VALUE, session.id, 0),
+	DP_COL_LABELS("kind", session.terms.kind, 0, kind_label),
+	DP_COL("role", BYTES, role_name, 0),
+	DP_COL("role_oid", VALUE, role, 0),
+	DP_COL("cluster", VALUE, cluster, 0),
+	DP_COL("database", VALUE, database, 0),
+	DP_COL("dataset", BYTES, session.terms.dataset, 0),
+	DP_COL_IF("payer", BYTES, payer_name, 0, payer),
+	DP_COL_OR_NULL("payer_oid", VALUE, payer, 0),
+	DP_COL("period", VALUE, period, 0),
+	DP_COL("relation_oid", VALUE, session.terms.relid, 0),
+	DP_COL("relation", LONG, relation, 0),
+	DP_COL_NEIGHBOURS("neighbours", session.terms.replace_one, 0),
+	DP_COL("sensitivity", INT128, session.terms.sensitivity, 0),
+	DP_COL("threshold", VALUE, session.terms.threshold, 0),
+	DP_COL("questions", VALUE, session.terms.questions, 0),
+	DP_COL("cutoff", VALUE, session.terms.cutoff, 0),
+	DP_COL("beta", VALUE, session.terms.beta, 0),
+	DP_COL_LABELS("method", session.terms.plan.method, 0, method_label),
+	DP_COL("two_sided", VALUE, session.terms.plan.two_sided, 0),
+	DP_COL("numeric_answers", VALUE, session.terms.plan.numeric, 0),
+	DP_COL("fresh", VALUE, session.terms.plan.fresh, 0),
+	DP_COL("threshold_sensitivity", INT128,
+			  session.terms.plan.threshold_sensitivity, 0),
+	DP_COL("threshold_epsilon", FIXED,
+			  session.terms.plan.threshold_epsilon, 0),
+	DP_COL("query_sensitivity", INT128,
+			  session.terms.plan.query_sensitivity, 0),
+	DP_COL("query_epsilon", FIXED, session.terms.plan.query_epsilon, 0),
+	DP_COL("answer_sensitivity", INT128,
+			  session.terms.plan.answer_sensitivity, 0),
+	DP_COL("answer_epsilon", FIXED, session.terms.plan.answer_epsilon, 0),
+	DP_COL("threshold_offset", VALUE, session.terms.plan.offset, 0),
+	DP_COL("alpha", INT128, session.terms.plan.alpha, 0),
+	DP_COL("epsilon", FIXED, session.terms.plan.charge.epsilon, 0),
+	DP_COL("rho", FIXED, session.terms.plan.charge.rho, 0),
+	DP_COL("delta", FIXED, session.terms.plan.charge.delta, 0),
+	DP_COL("asked", VALUE, session.asked, SESSION_COUNTS),
+	DP_COL("above", VALUE, session.above, SESSION_COUNTS),
+	DP_COL("bytes_left", VALUE, session.bytes_left, SESSION_COUNTS),
+	DP_COL("opened", VALUE, opened, 0),
+	DP_COL_IF("closed", VALUE, closed_at, SESSION_CLOSING, closed),
+	DP_COL_OR_NULL("reason", TEXT, reason, SESSION_CLOSING),
+	DP_COL("details", LONG, details, 0)
+};
+#undef DP_ROW
+
+typedef struct secret_row
+{
+	HeapTuple	tuple;
+	int64		session;
+	bytea	   *armed;
+} secret_row;
+
+#define SECRET_ARM 1			/* what an update writes */
+
+#define DP_ROW secret_row
+static const dp_column secret_columns[] = {
+	DP_COL("session", VALUE, session, 0),
+	DP_COL("armed", LONG, armed, SECRET_ARM)
+};
+#undef DP_ROW
+
+typedef struct question_row
+{
+	int64		session;
+	dp_session_above asked;
+	bool		above;
+} question_row;
+
+#define DP_ROW question_row
+static const dp_column question_columns[] = {
+	DP_COL("session", VALUE, session, 0),
+	DP_COL("question", VALUE, asked.asked_at, 0),
+	DP_COL("answer", VALUE, asked.answer, 0),
+	DP_COL("guess", VALUE, asked.guess, 0),
+	DP_COL("number", VALUE, asked.number, 0),
+	DP_COL("above", VALUE, above, 0),
+	DP_COL("predicate", TEXT, asked.predicate, 0)
+};
+#undef DP_ROW
+
+static const dp_table sessions_table = DP_TABLE("session", dp_session_row,
+												session_columns);
+static const dp_table secrets = DP_TABLE("session_secret", secret_row,
+										 secret_columns);
+static const dp_table questions = DP_TABLE("session_question", question_row,
+										   question_columns);
+
+/*
+ * lock_tables
+ *	  Lock the three tables until the end of the transaction, and check that
+ *	  they are the extension's.
+ *
+ * Errors: 55000 when the extension is not installed here, 55P03.
+ */
+static void
+lock_tables(LOCKMODE mode)
+{
+	table_close(dp_catalog_open_table(&sessions_table, mode), NoLock);
+	table_close(dp_catalog_open_table(&secrets, mode), NoLock);
+	table_close(dp_catalog_open_table(&questions, mode), NoLock);
+}
+
+/* dp_session_read: a session, locked as `lock` says. */
+dp_found
+dp_session_read(int64 id, dp_row_lock lock, dp_session_row *out)
+{
+	ScanKeyData key;
+
+	dp_catalog_key(&key, &sessions_table, "id", Int64GetDatum(id));
+	return dp_catalog_find_row(&sessions_table, NULL, &key, 1, NULL, lock, out);
+}
+
+/*
+ * read_secret
+ *	  The armed threshold of a session; false if there is none, because the
+ *	  session has ended or comes from a dump.
+ */
+static bool
+read_secret(int64 id, dp_int128 *armed, HeapTuple *tuple)
+{
+	ScanKeyData key;
+	secret_row	row;
+	bytea	   *bytes;
+
+	dp_catalog_key(&key, &secrets, "session", Int64GetDatum(id));
+	if (dp_catalog_find_row(&secrets, NULL, &key, 1, NULL, DP_ROW_READ,
+							&row) != DP_FOUND)
+		return false;
+	*tuple = row.tuple;
+	bytes = DatumGetByteaPP(PointerGetDatum(row.armed));
+	if (VARSIZE_ANY_EXHDR(bytes) != sizeof(dp_int128))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("the threshold of a session is invalid")));
+	memcpy(armed, VARDATA_ANY(bytes), sizeof(dp_int128));
+	return true;
+}
+
+/*
+ * arm_session
+ *	  Arm a session: again if `tuple` was read, for the first time if NULL.
+ */
+static void
+arm_session(int64 id, dp_int128 armed, HeapTuple tuple)
+{
+	int32		space[(VARHDRSZ + sizeof(dp_int128)) / sizeof(int32)];
+	secret_row	row = {tuple, id, (bytea *) space};
+
+	SET_VARSIZE(row.armed, sizeof(space));
+	memcpy(VARDATA(row.armed), &armed, sizeof(armed));
+	if (tuple)
+		dp_catalog_update_row(&secrets, &row, SECRET_ARM);
+	else
+		dp_catalog_insert_rows(&secrets, &row, 1);
+}
+
+static int64
+saturate(dp_int128 x)
+{
+	return x > PG_INT64_MAX ? PG_INT64_MAX :
+		x < PG_INT64_MIN ? PG_INT64_MIN : (int64) x;
+}
+
+/*
+ * append_question
+ *	  Insert an answered question; number is 0 unless it was "above".  The size
+ *	  of the row depends only on the predicate.
+ */
+static void
+append_question(int64 id, int64 question, const char *predicate, int32 number,
+				dp_int128 answer, dp_int128 guess)
+{
+	question_row row = {0};
+
+	row.session = id;
+	row.asked.asked_at = question;
+	row.asked.answer = saturate(answer);
+	row.asked.guess = saturate(guess);
+	row.asked.number = number;
+	row.asked.predicate = unconstify(char *, predicate);
+	row.above = number > 0;
+	dp_catalog_insert_rows(&questions, &row, 1);
+}
+
+/* dp_wanted */
+static bool
+session_is_above(const void *row)
+{
+	return ((const question_row *) row)->above;
+}
+
+/*
+ * dp_session_list_aboves
+ *	  The "above"s (dp_session_above *) of a session with asked_at > after, in
+ *	  order, palloc'd.
+ *
+ * There is no index on "above"s only, because its entries would show in what a
+ * question writes (doc/theory.md T60).  So all questions after `after`, whose
+ * number is bounded by the limit on their texts, are read.
+ */
+List *
+dp_session_list_aboves(int64 id, int64 after)
+{
+	ScanKeyData keys[2];
+	List	   *aboves = NIL;
+	ListCell   *lc;
+
+	dp_catalog_key(&keys[0], &questions, "session", Int64GetDatum(id));
+	ScanKeyInit(&keys[1], dp_catalog_column(&questions, "question"),
+				BTGreaterStrategyNumber, F_INT8GT, Int64GetDatum(after));
+	foreach(lc, dp_catalog_list_rows(&questions, NULL, keys, 2,
+									 session_is_above, 0))
+		aboves = lappend(aboves, &((question_row *) lfirst(lc))->asked);
+	return aboves;
+}
+
+/* ----------------
+ *		What a group of requests does to sessions.
+ * ----------------
+ */
 
 typedef struct group_session
 {
@@ -61,7 +313,7 @@ static void
 begin(void)
 {
 	store_worker_forget();
-	dp_catalog_lock_sessions(RowExclusiveLock);
+	lock_tables(RowExclusiveLock);
 }
 
 static group_session *
@@ -77,7 +329,7 @@ load(int64 id)
 		elog(ERROR, "too many sessions in a group of requests");
 	s = &sessions[session_count++];
 	s->id = id;
-	s->found = dp_catalog_read_session(id, DP_ROW_SKIP_LOCKED, &s->row);
+	s->found = dp_session_read(id, DP_ROW_SKIP_LOCKED, &s->row);
 	return s;
 }
 
@@ -126,8 +378,8 @@ open_session(const dp_task_call *call, const dp_session_task *task,
 		cstring_to_text(dp_protect_qualified_name(task->terms.relid));
 	row.opened = call->now;
 	make_law(&task->terms.plan, &law);
-	dp_catalog_insert_session(&row);
-	dp_catalog_write_secret(row.session.id, arm(&task->terms, &law), NULL);
+	dp_catalog_insert_rows(&sessions_table, &row, 1);
+	arm_session(row.session.id, arm(&task->terms, &law), NULL);
 	verdict->fate = DP_SESSION_WELL;
 }
 
@@ -175,7 +427,7 @@ judge_question(group_session *s, const dp_task_call *call,
 	if (s->row.session.terms.replace_one != call->replace_one)
 		return DP_SESSION_NEIGHBOURS;
 	if (!s->armed_known)
-		s->armed_known = dp_catalog_read_secret(s->id, &s->armed, &s->secret);
+		s->armed_known = read_secret(s->id, &s->armed, &s->secret);
 	if (!s->armed_known)
 		return DP_SESSION_ELSEWHERE;
 	if (task->seen >= 0 && task->seen != s->row.session.above)
@@ -224,10 +476,9 @@ store_worker_ask(group_session *s, const dp_task_call *call,
 	s->changed = true;
 	if (reply->above)
 		exceed(s, task, &law, reply);
-	dp_catalog_append_question(s->id, session->asked,
-							   store_worker_text_of(call),
-							   reply->above ? session->above : 0,
-							   reply->answer, reply->above ? task->guess : 0);
+	append_question(s->id, session->asked, store_worker_text_of(call),
+					reply->above ? session->above : 0, reply->answer,
+					reply->above ? task->guess : 0);
 	reply->asked = session->asked;
 	reply->above_count = session->above;
 }
@@ -305,14 +556,13 @@ static void
 write_secret(group_session *s)
 {
 	if (s->armed_known && s->row.session.terms.plan.fresh)
-		dp_catalog_write_secret(s->id, is_over(s) ? 0 : s->armed, s->secret);
+		arm_session(s->id, is_over(s) ? 0 : s->armed, s->secret);
 	else if (is_over(s))
 	{
 		if (!s->armed_known)
-			s->armed_known = dp_catalog_read_secret(s->id, &s->armed,
-													&s->secret);
+			s->armed_known = read_secret(s->id, &s->armed, &s->secret);
 		if (s->armed_known)
-			dp_catalog_delete_secret(s->secret);
+			dp_catalog_delete_row(&secrets, s->secret);
 	}
 }
 
@@ -332,7 +582,9 @@ finish(void)
 
 		if (!s->changed)
 			continue;
-		dp_catalog_write_session(&s->row);
+		dp_catalog_update_row(&sessions_table, &s->row, s->row.closed ?
+							  SESSION_COUNTS | SESSION_CLOSING :
+							  SESSION_COUNTS);
 		write_secret(s);
 	}
 	store_worker_forget();

@@ -663,7 +663,7 @@ hypothesis_of(const dp_session *session)
 		PG_TRY();
 		{
 			learn_all(hypothesis,
-					  dp_catalog_list_aboves(session->id,
+					  dp_session_list_aboves(session->id,
 											 hypothesis->asked_at));
 		}
 		PG_CATCH();

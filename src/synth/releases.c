@@ -20,6 +20,7 @@
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
+#include "../catalog/dp_table.h"
 #include "../protect/dp_protect.h"
 #include "releases.h"
 #include "synth.h"
@@ -203,7 +204,43 @@ typedef struct record_task
 StaticAssertDecl(sizeof(record_task) <= DP_TASK_DATA,
 				 "record_task must fit a task");
 
-/* ---- the worker's side ---- */
+/* ---- the worker's side: rows of dp_pg.released ---- */
+
+typedef struct release_row
+{
+	HeapTuple	tuple;			/* as read, palloc'd */
+	int64		id;				/* of the ledger's line that paid for it */
+	NameData	role_name;		/* as stored, like the next three */
+	Oid			role;
+	int64		cluster;
+	NameData	dataset;
+	TimestampTz at;
+	char	   *what;			/* JSON, to be inserted */
+	bool		has_error;
+	double		error;
+	bool		complete;		/* has results */
+	char	   *results;		/* JSON, to be written */
+} release_row;
+
+#define RELEASE_RESULTS 1		/* what an update writes */
+
+/* In the order of sql/84_smalldb.sql. */
+#define DP_ROW release_row
+static const dp_column release_columns[] = {
+	DP_COL("id", VALUE, id, 0),
+	DP_COL("role", BYTES, role_name, 0),
+	DP_COL("role_oid", VALUE, role, 0),
+	DP_COL("cluster", VALUE, cluster, 0),
+	DP_COL("dataset", BYTES, dataset, 0),
+	DP_COL("at", VALUE, at, 0),
+	DP_COL("what", JSON, what, 0),
+	DP_COL_IF("error", VALUE, error, RELEASE_RESULTS, has_error),
+	DP_COL_IF("results", JSON, results, RELEASE_RESULTS, complete)
+};
+#undef DP_ROW
+
+static const dp_table released = DP_TABLE("released", release_row,
+										  release_columns);
 
 static void
 forget_all(void)
@@ -218,7 +255,7 @@ write_all(void)
 static dp_task_result
 insert_record(const dp_task_call *call)
 {
-	dp_release_row row;
+	release_row row;
 
 	MemSet(&row, 0, sizeof(row));
 	row.id = call->ledger_id;
@@ -226,8 +263,9 @@ insert_record(const dp_task_call *call)
 	row.role = call->asking;
 	row.dataset = call->dataset;
 	row.at = call->now;
+	row.cluster = dp_bridge_cluster_id();
 	row.what = unconstify(char *, call->text);
-	dp_catalog_insert_release(&row);
+	dp_catalog_insert_rows(&released, &row, 1);
 	return DP_TASK_DONE;
 }
 
@@ -235,10 +273,13 @@ insert_record(const dp_task_call *call)
 static dp_task_result
 complete_record(const dp_task_call *call, const record_task *task)
 {
-	dp_release_row row;
-	dp_found	found = dp_catalog_read_release(task->id, DP_ROW_SKIP_LOCKED,
-												&row);
+	release_row row;
+	ScanKeyData key;
+	dp_found	found;
 
+	dp_catalog_key(&key, &released, "id", Int64GetDatum(task->id));
+	found = dp_catalog_find_row(&released, NULL, &key, 1, NULL,
+								DP_ROW_SKIP_LOCKED, &row);
 	if (found == DP_LOCKED)
 		return DP_TASK_LOCKED;
 	if (found == DP_FOUND && !row.complete && row.role == call->asking)
@@ -247,7 +288,7 @@ complete_record(const dp_task_call *call, const record_task *task)
 		row.error = task->error;
 		row.complete = true;
 		row.results = unconstify(char *, call->text);
-		dp_catalog_complete_release(&row);
+		dp_catalog_update_row(&released, &row, RELEASE_RESULTS);
 	}
 	return DP_TASK_DONE;
 }

@@ -1,12 +1,12 @@
 /*
- * table_access.h
- *	  Private to this room: find, lock and write rows of the extension's
- *	  tables without a plan; columns; SQL.
+ * dp_table.h
+ *	  Public interface of table_access.c: find, lock and write rows of the
+ *	  extension's tables without a plan, by tables of their columns; SQL.
  *
  * Include postgres.h first.
  */
-#ifndef DP_CATALOG_TABLE_ACCESS_H
-#define DP_CATALOG_TABLE_ACCESS_H
+#ifndef DP_TABLE_H
+#define DP_TABLE_H
 
 #include "access/skey.h"
 
@@ -160,6 +160,7 @@ extern const char *dp_catalog_filter_label(int i);
 
 extern const dp_table dp_catalog_datasets;	/* ledger_tables.c */
 extern const dp_table dp_catalog_budgets;	/* ledger_tables.c */
+extern const dp_table dp_catalog_relations; /* relation_tables.c */
 
 /* ---- SQL (table_access.c) ---- */
 
@@ -182,4 +183,4 @@ extern void dp_catalog_run_as_owner(const char *statement,
 									const dp_argument *args, int n);
 extern Datum dp_catalog_result(int row, int column);
 
-#endif							/* DP_CATALOG_TABLE_ACCESS_H */
+#endif							/* DP_TABLE_H */
