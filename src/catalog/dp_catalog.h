@@ -183,7 +183,7 @@ extern void dp_catalog_write_budget(const dp_budget_row *row);
 extern bool dp_catalog_in_lineage(int64 cluster);
 extern void dp_catalog_extend_lineage(void);
 
-/* ---- lines of the ledger (ledger_lines.c) ---- */
+/* ---- lines of the ledger (ledger_tables.c) ---- */
 
 typedef struct dp_ledger_line
 {
@@ -215,7 +215,7 @@ extern bool dp_catalog_has_foreign_lines(void);
 extern int64 dp_catalog_next_line(void);
 extern void dp_catalog_append_lines(dp_ledger_line *lines, int n);
 
-/* ---- batches (ledger_lines.c) ---- */
+/* ---- batches (ledger_tables.c) ---- */
 
 #define DP_METHOD_LENGTH 16
 

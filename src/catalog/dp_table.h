@@ -158,8 +158,6 @@ extern void dp_catalog_delete_row(const dp_table *table, HeapTuple old);
 extern const char *dp_catalog_neighbours_label(int i);
 extern const char *dp_catalog_filter_label(int i);
 
-extern const dp_table dp_catalog_datasets;	/* ledger_tables.c */
-extern const dp_table dp_catalog_budgets;	/* ledger_tables.c */
 extern const dp_table dp_catalog_relations; /* relation_tables.c */
 
 /* ---- SQL (table_access.c) ---- */

@@ -1,16 +1,20 @@
 /*
  * ledger_tables.c
- *	  Rows of the datasets, budgets and parts of the ledger, and of the
+ *	  Rows of the ledger: datasets, budgets, lines, batches and parts, and the
  *	  clusters in which OIDs of roles hold.
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "access/table.h"
 #include "catalog/pg_type.h"
 #include "commands/sequence.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
 #include "dp_table.h"
@@ -123,8 +127,8 @@ static const dp_column dataset_columns[] = {
 };
 #undef DP_ROW
 
-const dp_table dp_catalog_datasets = DP_TABLE("dataset", dp_dataset_row,
-											  dataset_columns);
+static const dp_table datasets = DP_TABLE("dataset", dp_dataset_row,
+										  dataset_columns);
 
 /*
  * Find the current owner of the dataset.  In the cluster that wrote the row
@@ -162,9 +166,9 @@ dp_catalog_read_dataset(const char *name, dp_row_lock lock,
 	dp_found	found;
 
 	namestrcpy(&key, name);
-	dp_catalog_key(&scan_key, &dp_catalog_datasets, "name",
+	dp_catalog_key(&scan_key, &datasets, "name",
 				   NameGetDatum(&key));
-	found = dp_catalog_find_row(&dp_catalog_datasets, NULL, &scan_key, 1,
+	found = dp_catalog_find_row(&datasets, NULL, &scan_key, 1,
 								NULL, lock, out);
 	if (found != DP_MISSING)
 		ledger_resolve_owner(out);
@@ -186,7 +190,7 @@ dp_catalog_list_datasets(NameData **names)
 	ListCell   *lc;
 	int			n = 0;
 
-	rows = dp_catalog_list_rows(&dp_catalog_datasets, NULL, NULL, 0, NULL,
+	rows = dp_catalog_list_rows(&datasets, NULL, NULL, 0, NULL,
 								0);
 	*names = palloc(sizeof(NameData) * (list_length(rows) + 1));
 	foreach(lc, rows)
@@ -235,7 +239,7 @@ write_dataset(const dp_dataset_row *row, int sets)
 		now.cluster = dp_bridge_cluster_id();
 	}
 	if (sets != 0)
-		dp_catalog_update_row(&dp_catalog_datasets, &now, sets);
+		dp_catalog_update_row(&datasets, &now, sets);
 }
 
 /* dp_catalog_adopt_dataset: store the current owner; the row is locked. */
@@ -299,8 +303,8 @@ static const dp_column budget_columns[] = {
 
 #define NAME_INDEX "budget_role_name"
 
-const dp_table dp_catalog_budgets = DP_TABLE("budget", dp_budget_row,
-											 budget_columns);
+static const dp_table budgets = DP_TABLE("budget", dp_budget_row,
+										 budget_columns);
 
 static bool
 ledger_is_foreign(const dp_budget_row *row)
@@ -357,11 +361,11 @@ find_by_name(const char *dataset, const char *role_name, dp_prefer prefer,
 
 	namestrcpy(&key, dataset);
 	namestrcpy(&name, role_name);
-	dp_catalog_key(&keys[0], &dp_catalog_budgets, "dataset",
+	dp_catalog_key(&keys[0], &budgets, "dataset",
 				   NameGetDatum(&key));
-	dp_catalog_key(&keys[1], &dp_catalog_budgets, "role_name",
+	dp_catalog_key(&keys[1], &budgets, "role_name",
 				   NameGetDatum(&name));
-	return dp_catalog_find_row(&dp_catalog_budgets, NAME_INDEX, keys, 2,
+	return dp_catalog_find_row(&budgets, NAME_INDEX, keys, 2,
 							   prefer, lock, out);
 }
 
@@ -380,11 +384,11 @@ dp_catalog_read_budget(const char *dataset, Oid role, const char *role_name,
 	dp_found	found;
 
 	namestrcpy(&key, dataset);
-	dp_catalog_key(&keys[0], &dp_catalog_budgets, "dataset",
+	dp_catalog_key(&keys[0], &budgets, "dataset",
 				   NameGetDatum(&key));
-	dp_catalog_key(&keys[1], &dp_catalog_budgets, "role_oid",
+	dp_catalog_key(&keys[1], &budgets, "role_oid",
 				   ObjectIdGetDatum(role));
-	found = dp_catalog_find_row(&dp_catalog_budgets, NULL, keys, 2, prefer_own,
+	found = dp_catalog_find_row(&budgets, NULL, keys, 2, prefer_own,
 								lock, out);
 	return found != DP_MISSING ? found :
 		find_by_name(dataset, role_name, prefer_foreign, lock, out);
@@ -421,9 +425,9 @@ list_budgets(const char *dataset)
 	ScanKeyData scan_key;
 
 	namestrcpy(&key, dataset);
-	dp_catalog_key(&scan_key, &dp_catalog_budgets, "dataset",
+	dp_catalog_key(&scan_key, &budgets, "dataset",
 				   NameGetDatum(&key));
-	return dp_catalog_list_rows(&dp_catalog_budgets, NULL, &scan_key, 1, NULL,
+	return dp_catalog_list_rows(&budgets, NULL, &scan_key, 1, NULL,
 								0);
 }
 
@@ -542,14 +546,14 @@ dp_catalog_insert_budget(const dp_budget_row *row)
 void
 dp_catalog_write_limit(const dp_budget_row *row)
 {
-	dp_catalog_update_row(&dp_catalog_budgets, row, BUDGET_LIMIT);
+	dp_catalog_update_row(&budgets, row, BUDGET_LIMIT);
 }
 
 /* dp_catalog_write_budget: write sums after a charge; the row is locked. */
 void
 dp_catalog_write_budget(const dp_budget_row *row)
 {
-	dp_catalog_update_row(&dp_catalog_budgets, row, BUDGET_CHARGE);
+	dp_catalog_update_row(&budgets, row, BUDGET_CHARGE);
 }
 
 /* ----------------
@@ -632,4 +636,218 @@ dp_catalog_write_part(const dp_part_row *row)
 		dp_catalog_update_row(&parts, row, PART_CHARGE);
 	else
 		dp_catalog_insert_rows(&parts, row, 1);
+}
+
+/* ----------------
+ *		Lines of the ledger, and batches.
+ * ----------------
+ */
+
+/* ----------------
+ *		Lines of dp_pg.ledger, which only the worker appends.
+ * ----------------
+ */
+
+/* In the order of sql/20_ledger.sql. */
+#define DP_ROW dp_ledger_line
+static const dp_column ledger_columns[] = {
+	DP_COL("id", VALUE, id, 0),
+	DP_COL("at", VALUE, at, 0),
+	DP_COL("role", BYTES, role, 0),
+	DP_COL("role_oid", VALUE, role_oid, 0),
+	DP_COL("cluster", VALUE, cluster, 0),
+	DP_COL("login_role", BYTES, login, 0),
+	DP_COL_IF("payer", BYTES, payer, 0, paid),
+	DP_COL("dataset", BYTES, dataset, 0),
+	DP_COL("mechanism", TEXT, mechanism, 0),
+	DP_COL("epsilon", FIXED, charged.epsilon, 0),
+	DP_COL("delta", FIXED, charged.delta, 0),
+	DP_COL("rho", FIXED, charged.rho, 0),
+	DP_COL("releases", VALUE, releases, 0),
+	DP_COL("fingerprint", VALUE, fingerprint, 0),
+	DP_COL_IF("price_epsilon", FIXED, price.epsilon, 0, priced),
+	DP_COL_IF("price_delta", FIXED, price.delta, 0, priced),
+	DP_COL_IF("price_rho", FIXED, price.rho, 0, priced),
+	DP_COL_OR_NULL("batch", VALUE, batch, 0),
+	DP_COL_OR_NULL("partition", VALUE, partition, 0),
+	DP_COL_IF("part", BYTES, part, 0, partition),
+	DP_COL_IF("period", VALUE, period, 0, paid)
+};
+#undef DP_ROW
+
+static const dp_table ledger = DP_TABLE("ledger", dp_ledger_line,
+										ledger_columns);
+
+/*
+ * dp_catalog_lock_ledger
+ *	  Lock the three tables until the end of the transaction, and check that
+ *	  they are the extension's.
+ *
+ * Errors: 55000 when the extension is not installed here, 55P03.
+ */
+void
+dp_catalog_lock_ledger(LOCKMODE mode)
+{
+	table_close(dp_catalog_open_table(&datasets, mode), NoLock);
+	table_close(dp_catalog_open_table(&budgets, mode), NoLock);
+	table_close(dp_catalog_open_table(&ledger, mode), NoLock);
+}
+
+/*
+ * dp_catalog_has_foreign_lines
+ *	  Whether the active snapshot sees lines that another cluster wrote.
+ */
+bool
+dp_catalog_has_foreign_lines(void)
+{
+	Relation	rel = dp_catalog_open_table(&ledger, AccessShareLock);
+	Datum		here = Int64GetDatum(dp_bridge_cluster_id());
+	ScanKeyData keys[2];
+	AttrNumber	cluster = dp_catalog_column(&ledger, "cluster");
+	bool		found = false;
+	int			i;
+
+	ScanKeyInit(&keys[0], cluster, BTLessStrategyNumber, F_INT8LT, here);
+	ScanKeyInit(&keys[1], cluster, BTGreaterStrategyNumber, F_INT8GT, here);
+	for (i = 0; i < lengthof(keys) && !found; i++)
+	{
+		dp_scan		scan;
+
+		dp_catalog_start_scan(&scan, rel, "ledger_asker", GetActiveSnapshot(),
+							  &keys[i], 1);
+		found = HeapTupleIsValid(dp_catalog_next(&scan));
+		dp_catalog_end_scan(&scan);
+	}
+	table_close(rel, NoLock);
+	return found;
+}
+
+/*
+ * dp_catalog_next_line
+ *	  The id of the next line; ids of lines that are not written leave gaps.
+ */
+int64
+dp_catalog_next_line(void)
+{
+	return nextval_internal(dp_catalog_sequence("ledger_id_seq"), false);
+}
+
+/*
+ * dp_catalog_append_lines
+ *	  Append lines, whose ids are already set.
+ */
+void
+dp_catalog_append_lines(dp_ledger_line *lines, int n)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		const dp_charge *price = &lines[i].price;
+		const dp_charge *charged = &lines[i].charged;
+
+		lines[i].at = now;
+		lines[i].cluster = dp_bridge_cluster_id();
+		lines[i].priced = price->epsilon != charged->epsilon ||
+			price->delta != charged->delta || price->rho != charged->rho;
+	}
+	dp_catalog_insert_rows(&ledger, lines, n);
+}
+
+/* ----------------
+ *		Rows of dp_pg.batch: queries that were paid for together.
+ *
+ * Only the worker writes them.  Like a budget, a row belongs to a role by OID
+ * in the cluster that wrote it, and by name in others (ledger_tables.c).  It
+ * is looked up by the role's current name: a renamed role finds its batch
+ * again when it is renamed back.
+ * ----------------
+ */
+
+#define BATCH_USE 1				/* what an update writes */
+
+/* In the order of sql/20_ledger.sql. */
+#define DP_ROW dp_batch_row
+static const dp_column batch_columns[] = {
+	DP_COL("id", VALUE, id, 0),
+	DP_COL("dataset", BYTES, dataset, 0),
+	DP_COL("role", BYTES, role_name, 0),
+	DP_COL("role_oid", VALUE, role, BATCH_USE),
+	DP_COL("cluster", VALUE, cluster, BATCH_USE),
+	DP_COL_IF("payer", BYTES, payer_name, BATCH_USE, payer),
+	DP_COL_OR_NULL("payer_oid", VALUE, payer, BATCH_USE),
+	DP_COL("period", VALUE, period, 0),
+	DP_COL("epsilon", FIXED, epsilon, 0),
+	DP_COL("queries", VALUE, queries, 0),
+	DP_COL("used", VALUE, used, BATCH_USE),
+	DP_COL("method", CHARS, method, 0),
+	DP_COL("opened", VALUE, opened, 0),
+	DP_COL_IF("closed", VALUE, closed_at, BATCH_USE, closed)
+};
+#undef DP_ROW
+
+/* on (dataset, role), without closed rows */
+#define OPEN_INDEX "batch_open"
+
+static const dp_table batches = DP_TABLE("batch", dp_batch_row,
+										 batch_columns);
+
+static dp_found
+find(int64 id, dp_row_lock lock, dp_batch_row *out)
+{
+	ScanKeyData key;
+
+	dp_catalog_key(&key, &batches, "id", Int64GetDatum(id));
+	return dp_catalog_find_row(&batches, NULL, &key, 1, NULL, lock, out);
+}
+
+/* dp_catalog_find_batch: the latest committed row, not locked. */
+bool
+dp_catalog_find_batch(int64 id, dp_batch_row *out)
+{
+	return find(id, DP_ROW_READ, out) == DP_FOUND;
+}
+
+/*
+ * dp_catalog_read_batch
+ *	  The open batch of a role on a dataset, locked as `lock` says.
+ */
+dp_found
+dp_catalog_read_batch(const char *dataset, Oid role, const char *role_name,
+					  dp_row_lock lock, dp_batch_row *out)
+{
+	NameData	key;
+	NameData	name;
+	ScanKeyData keys[2];
+	ListCell   *lc;
+
+	MemSet(out, 0, sizeof(*out));
+	namestrcpy(&key, dataset);
+	namestrcpy(&name, role_name);
+	dp_catalog_key(&keys[0], &batches, "dataset", NameGetDatum(&key));
+	dp_catalog_key(&keys[1], &batches, "role", NameGetDatum(&name));
+	foreach(lc, dp_catalog_list_rows(&batches, OPEN_INDEX, keys, 2, NULL, 0))
+	{
+		const dp_batch_row *row = lfirst(lc);
+
+		if (!row->closed && (row->role == role ||
+							 !dp_catalog_in_lineage(row->cluster)))
+			return find(row->id, lock, out);
+	}
+	return DP_MISSING;
+}
+
+/*
+ * dp_catalog_write_batch
+ *	  Insert a new row, or update one that was read and locked: identities,
+ *	  number of used queries, end.
+ */
+void
+dp_catalog_write_batch(const dp_batch_row *row)
+{
+	if (row->tuple != NULL)
+		dp_catalog_update_row(&batches, row, BATCH_USE);
+	else
+		dp_catalog_insert_rows(&batches, row, 1);
 }

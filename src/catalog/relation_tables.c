@@ -98,8 +98,8 @@ list_of_texts(ArrayType *array)
 	List	   *result = NIL;
 	int			i;
 
-	deconstruct_array(DatumGetArrayTypeP(PointerGetDatum(array)), TEXTOID, -1, false,
-					  TYPALIGN_INT, &elements, &nulls, &n);
+	deconstruct_array(DatumGetArrayTypeP(PointerGetDatum(array)), TEXTOID, -1,
+					  false, TYPALIGN_INT, &elements, &nulls, &n);
 	for (i = 0; i < n; i++)
 		if (!nulls[i])
 			result = lappend(result, TextDatumGetCString(elements[i]));
@@ -341,7 +341,8 @@ dp_catalog_has_relation(Relation rel, Oid relid)
 	dp_scan		scan;
 	bool		found;
 
-	dp_catalog_key(&key, &dp_catalog_relations, "relid", ObjectIdGetDatum(relid));
+	dp_catalog_key(&key, &dp_catalog_relations, "relid",
+				   ObjectIdGetDatum(relid));
 	dp_catalog_start_scan(&scan, rel, NULL, NULL, &key, 1);
 	found = HeapTupleIsValid(dp_catalog_next(&scan));
 	dp_catalog_end_scan(&scan);
@@ -356,7 +357,8 @@ dp_catalog_find_relation(Oid relid, dp_relation_row *out)
 	dp_scan		scan;
 	bool		found;
 
-	dp_catalog_key(&key, &dp_catalog_relations, "relid", ObjectIdGetDatum(relid));
+	dp_catalog_key(&key, &dp_catalog_relations, "relid",
+				   ObjectIdGetDatum(relid));
 	dp_catalog_start_rows(&scan, &dp_catalog_relations, &key, 1);
 	found = dp_catalog_next_row(&scan, out);
 	if (found)

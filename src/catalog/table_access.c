@@ -80,7 +80,7 @@ read_fixed(Numeric numeric, dp_fixed *out)
 
 /* Read an integer; a field of 64 bits has no sign. */
 static bool
-read_integer(Numeric numeric, void *field, Size size)
+read_int128(Numeric numeric, void *field, Size size)
 {
 	dp_int128	x = 0;
 
@@ -111,7 +111,7 @@ read_label(const dp_column *column, const char *text, void *field)
 
 /* Read a value that is not NULL; false: the field cannot have it. */
 static bool
-read_value(const dp_column *column, Datum value, void *field)
+read_field(const dp_column *column, Datum value, void *field)
 {
 	dp_fixed	fixed = 0;
 
@@ -141,7 +141,7 @@ read_value(const dp_column *column, Datum value, void *field)
 			memcpy(field, &fixed, sizeof(fixed));
 			break;
 		case DP_COLUMN_INT128:
-			return read_integer(DatumGetNumeric(value), field, column->size);
+			return read_int128(DatumGetNumeric(value), field, column->size);
 		case DP_COLUMN_LABEL:
 			return read_label(column, TextDatumGetCString(value), field);
 	}
@@ -168,7 +168,7 @@ read_columns(const dp_table *table, const Datum *values, const bool *nulls,
 		}
 		if (column->decisive_size == sizeof(bool))
 			*(bool *) (out + column->decisive) = true;
-		if (!read_value(column, values[i], out + column->offset))
+		if (!read_field(column, values[i], out + column->offset))
 			raise_corrupted(table, column);
 	}
 }
@@ -348,6 +348,21 @@ dp_catalog_sequence(const char *name)
 	return relid;
 }
 
+#ifdef USE_ASSERT_CHECKING
+/* Whether columns are in the order of the SQL script. */
+static bool
+names_match(const dp_table *table, TupleDesc desc)
+{
+	int			i;
+
+	for (i = 0; i < Min(desc->natts, table->ncolumns); i++)
+		if (strcmp(NameStr(TupleDescAttr(desc, i)->attname),
+				   table->columns[i].name) != 0)
+			return false;
+	return true;
+}
+#endif
+
 /*
  * dp_catalog_read_row
  *	  The struct of a tuple, which must live as long as what DP_COLUMN_LONG
@@ -361,6 +376,7 @@ dp_catalog_read_row(const dp_table *table, Relation rel, HeapTuple tuple,
 	Datum	   *values = palloc((sizeof(Datum) + sizeof(bool)) * n);
 	bool	   *nulls = (bool *) (values + n);
 
+	Assert(names_match(table, RelationGetDescr(rel)));
 	heap_deform_tuple(tuple, RelationGetDescr(rel), values, nulls);
 	read_columns(table, values, nulls, n, out);
 	pfree(values);
@@ -472,7 +488,7 @@ dp_catalog_end_rows(dp_scan *scan)
 
 /* Room for a struct, aligned for 128-bit integers. */
 static void *
-make_row(const dp_table *table)
+allocate_row(const dp_table *table)
 {
 	return (void *) TYPEALIGN(16, palloc(table->row_size + 16));
 }
@@ -483,24 +499,21 @@ choose_row(const dp_table *table, Relation rel, const char *index,
 		   Snapshot snapshot, const ScanKeyData *keys, int n, dp_prefer prefer,
 		   void *out)
 {
-	void	   *row = prefer ? make_row(table) : NULL;
+	void	   *row = allocate_row(table);
 	dp_scan		scan;
 	HeapTuple	tuple;
 	HeapTuple	best = NULL;
 
 	dp_catalog_start_scan(&scan, rel, index, snapshot, keys, n);
-	while (HeapTupleIsValid(tuple = dp_catalog_next(&scan)))
+	while ((best == NULL || prefer) &&
+		   HeapTupleIsValid(tuple = dp_catalog_next(&scan)))
 	{
-		if (prefer)
-		{
-			dp_catalog_read_row(table, rel, tuple, row);
-			if (!prefer(row, best ? out : NULL))
-				continue;
-		}
-		best = heap_copytuple(tuple);
-		dp_catalog_read_row(table, rel, best, out);
-		if (!prefer)
-			break;
+		tuple = heap_copytuple(tuple);
+		dp_catalog_read_row(table, rel, tuple, row);
+		if (prefer && !prefer(row, best ? out : NULL))
+			continue;
+		memcpy(out, row, table->row_size);
+		best = tuple;
 	}
 	dp_catalog_end_scan(&scan);
 	return best;
@@ -596,7 +609,7 @@ dp_catalog_list_rows(const dp_table *table, const char *index,
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "dp_pg row",
 												  ALLOCSET_SMALL_SIZES);
-	void	   *seen = make_row(table);
+	void	   *seen = allocate_row(table);
 	dp_scan		scan;
 	HeapTuple	tuple;
 	List	   *rows = NIL;
@@ -620,7 +633,7 @@ dp_catalog_list_rows(const dp_table *table, const char *index,
 			if (!is_wanted)
 				continue;
 		}
-		row = make_row(table);
+		row = allocate_row(table);
 		dp_catalog_read_row(table, rel, heap_copytuple(tuple), row);
 		rows = lappend(rows, row);
 	}

@@ -1,7 +1,7 @@
 /*
  * charge_request.c
  *	  The connection's side of a charge: who asks, at what price, alone or in a
- *	  batch.
+ *	  batch; and a charge that the reader of the connection submits.
  */
 #include "postgres.h"
 
@@ -178,10 +178,10 @@ abandon_slot(int code, Datum arg)
 }
 
 /*
- * dp_ledger_is_late: whether an answer came too late for spinning to pay off.
+ * is_late: whether an answer came too late for spinning to pay off.
  */
-bool
-dp_ledger_is_late(TimestampTz start)
+static bool
+is_late(TimestampTz start)
 {
 	return GetCurrentTimestamp() - start > DP_LEDGER_SPIN_SESSION;
 }
@@ -202,7 +202,7 @@ wait_for_answer(dp_slot **slot, bool alone, dp_answer *answer)
 		rousing.poll = POLL_INTERVAL;
 		if (dp_ledger_poll(*slot, answer))
 		{
-			late = dp_ledger_is_late(start);
+			late = is_late(start);
 			return;
 		}
 		if (dp_ledger_slot_state(*slot, NULL) == DP_SLOT_PENDING)
@@ -287,15 +287,15 @@ dp_ledger_fill_reserved(dp_slot *slot, const dp_ledger_request *request,
 }
 
 /*
- * dp_ledger_get_slot
+ * get_slot
  *	  A slot with the request queued, and whether nobody else waits for an
  *	  answer; a reserved slot if content is NULL.  Waits up to a second for a
  *	  free one.
  *
  * Errors: 53000.
  */
-dp_slot *
-dp_ledger_get_slot(const dp_slot *content, bool *alone)
+static dp_slot *
+get_slot(const dp_slot *content, bool *alone)
 {
 	dp_slot    *slot;
 	int			tries;
@@ -466,13 +466,13 @@ dp_ledger_check_place(void)
 }
 
 /*
- * dp_ledger_tell_canceled
+ * tell_canceled
  *	  For an error context callback: if the statement is canceled while the
  *	  ledger has its request, add to the error what becomes of the charge.  A
  *	  request that no worker has taken is withdrawn.
  */
-void
-dp_ledger_tell_canceled(dp_slot **slot)
+static void
+tell_canceled(dp_slot **slot)
 {
 	if (geterrcode() != ERRCODE_QUERY_CANCELED || *slot == NULL)
 		return;
@@ -495,7 +495,7 @@ dp_ledger_tell_canceled(dp_slot **slot)
 static void
 charge_tell_canceled(void *arg)
 {
-	dp_ledger_tell_canceled(arg);
+	tell_canceled(arg);
 }
 
 /*
@@ -519,7 +519,7 @@ dp_ledger_ask(dp_slot *content, dp_answer *answer)
 	/* Setting up the cleanup can fail, so no slot is taken before it. */
 	PG_ENSURE_ERROR_CLEANUP(abandon_slot, PointerGetDatum(&slot));
 	{
-		slot = dp_ledger_get_slot(content, &alone);
+		slot = get_slot(content, &alone);
 		error_context_stack = &callback;
 		if (content->request.task.kind != DP_TASK_NONE)
 			explicit_bzero(&content->request.task,
@@ -820,4 +820,113 @@ dp_ledger_sql_batch_close(PG_FUNCTION_ARGS)
 		get_role_oid(NameStr(row.role_name), true);
 	dp_ledger_charge(&request, &receipt);
 	PG_RETURN_INT32(receipt.batch_queries - receipt.batch_used);
+}
+
+/* ----------------
+ *		A charge that another process submits and waits for: the reader that
+ *		works for a connection has the charge made when everything is ready,
+ *		and reads rows when it is on disk.  The connection need not wake up in
+ *		between.
+ *
+ * The connection fills in the request, including who asks.  The reader is
+ * given the ticket, submits the request and learns only whether it was
+ * admitted.  The connection does the rest: it sees to it that a worker runs,
+ * is told why a charge was refused, and takes the answer, which stays in the
+ * slot until then.
+ *
+ * If the connection gives up before the worker has taken the request, nothing
+ * is charged and the ticket is void.
+ * ----------------
+ */
+
+/*
+ * dp_ledger_defer
+ *	  See dp_ledger.h.  Errors: those of dp_ledger_check_place, 53000.
+ */
+void
+dp_ledger_defer(const dp_ledger_request *request, dp_ledger_deferred *out)
+{
+	dp_ledger_check_place();
+	MemSet(out, 0, sizeof(*out));
+	out->request = request;
+	out->slot = get_slot(NULL, NULL);
+	dp_ledger_fill_reserved(out->slot, request, &out->ticket);
+}
+
+/* dp_ledger_look: see dp_ledger.h. */
+bool
+dp_ledger_look(dp_ledger_deferred *deferred, dp_ledger_receipt *receipt)
+{
+	switch (dp_ledger_slot_state(deferred->slot, NULL))
+	{
+		case DP_SLOT_DONE:
+			dp_ledger_accept(deferred->request, &deferred->slot->answer,
+							 receipt);
+			return true;
+		case DP_SLOT_PENDING:
+			dp_ledger_rouse_worker(&deferred->rousing, &deferred->slot);
+			break;
+		default:
+			break;
+	}
+	return false;
+}
+
+/* dp_ledger_settle: see dp_ledger.h. */
+bool
+dp_ledger_settle(dp_ledger_deferred *deferred, dp_ledger_receipt *receipt)
+{
+	while (!dp_ledger_withdraw(deferred->slot))
+	{
+		if (dp_ledger_look(deferred, receipt))
+			return true;
+		dp_bridge_wait(deferred->rousing.poll > 0 ?
+					   deferred->rousing.poll : POLL_INTERVAL);
+	}
+	deferred->slot = NULL;
+	return false;
+}
+
+/* dp_ledger_drop: see dp_ledger.h. */
+void
+dp_ledger_drop(dp_ledger_deferred *deferred)
+{
+	if (deferred->slot == NULL)
+		return;
+	dp_ledger_abandon(deferred->slot);
+	deferred->slot = NULL;
+}
+
+/* dp_ledger_tell_deferred: tell_canceled for its request. */
+void
+dp_ledger_tell_deferred(dp_ledger_deferred *deferred)
+{
+	tell_canceled(&deferred->slot);
+}
+
+/* dp_ledger_have_charged: see dp_ledger.h. */
+bool
+dp_ledger_have_charged(const dp_ledger_ticket *ticket)
+{
+	static bool late = false;
+	TimestampTz start = GetCurrentTimestamp();
+	bool		alone;
+
+	if (!dp_ledger_submit_reserved(ticket, NULL, 0, MyProc))
+		return false;
+	for (;;)
+	{
+		switch (dp_ledger_look_up(ticket, &alone))
+		{
+			case DP_TICKET_ADMITTED:
+				late = is_late(start);
+				return true;
+			case DP_TICKET_VOID:
+				return false;
+			case DP_TICKET_WAITING:
+				break;
+		}
+		dp_bridge_watch(alone && !late ? DP_LEDGER_SPIN_SESSION : 0,
+						POLL_INTERVAL);
+	}
 }

@@ -310,7 +310,8 @@ typedef struct dp_ledger_rousing
 } dp_ledger_rousing;
 
 /*
- * A charge that the reader of a connection submits and waits for (deferred.c).
+ * A charge that the reader of a connection submits and waits for
+ * (charge_request.c).
  *
  * dp_ledger_defer fixes the request, who asks and how long it may wait;
  * nothing is charged.  The reader, in the same database, is given the ticket;

@@ -4,7 +4,7 @@
  *
  * Design.  A connection that asks a private query puts a request into a slot
  * of shared memory and waits on its latch; or the process that reads for it
- * submits the request and waits (deferred.c).  One background worker per
+ * submits the request and waits (charge_request.c).  One background worker per
  * database takes all pending requests, decides and records them in one
  * transaction of its own, commits, and answers.  The charge is therefore on
  * disk before data are read, and nothing the connection does undoes it.
@@ -23,9 +23,9 @@
  *		FREE -> RESERVED			connection, before rows are read
  *		RESERVED -> FREE			connection: nothing was read
  *		RESERVED -> PENDING			reader, with the data of the task
- *		RESERVED -> PENDING			reader, before it reads (deferred.c): it
- *									is woken if the charge is admitted, the
- *									connection if it is not
+ *		RESERVED -> PENDING			reader, before it reads: it is woken
+ *									if the charge is admitted, the connection
+ *									if it is not (charge_request.c)
  *		RESERVED -> PENDING			connection: reading failed; nobody waits
  *									for this request, which the worker frees;
  *									if the worker ends before, it is PENDING
@@ -233,15 +233,12 @@ extern void dp_ledger_decide(dp_slot **slots, bool *again, int n);
 
 /* charge_request.c */
 extern void dp_ledger_start_worker(void);
-extern dp_slot *dp_ledger_get_slot(const dp_slot *content, bool *alone);
 extern void dp_ledger_fill_reserved(dp_slot *slot,
 									const dp_ledger_request *request,
 									dp_ledger_ticket *ticket);
 extern void dp_ledger_rouse_worker(dp_ledger_rousing *rousing,
 								   dp_slot **slot);
-extern bool dp_ledger_is_late(TimestampTz start);
 extern void dp_ledger_wait(dp_slot **slot, dp_answer *answer);
-extern void dp_ledger_tell_canceled(dp_slot **slot);
 extern void dp_ledger_ask(dp_slot *content, dp_answer *answer);
 extern void dp_ledger_accept(const dp_ledger_request *request,
 							 const dp_answer *answer,

@@ -32,7 +32,6 @@ extern bool dp_protect_declare_forget_partitions(Oid relid);
 
 /* declare.c */
 extern void dp_protect_declare_require_value(bool isnull, const char *what);
-extern Oid	dp_protect_declare_read_relation(FunctionCallInfo fcinfo);
 extern void dp_protect_declare_read_column(FunctionCallInfo fcinfo,
 										   dp_column *column);
 extern int64 dp_protect_declare_size_class(int64 rows);

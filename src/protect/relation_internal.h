@@ -104,21 +104,13 @@ extern void dp_protect_follow_note(void);
 extern void dp_protect_note_name(Oid relid, const bool *follow);
 extern void dp_protect_follow_init(void);
 extern void dp_protect_keep_dropped(void);
-
-/* follow_open.c */
 extern void dp_protect_note_open(Oid relid);
 extern void dp_protect_note_open_all(Oid schema);
 extern void dp_protect_note_view(Oid view);
 extern void dp_protect_note_closed(Oid relid);
-extern void dp_protect_note_arrived(Oid relid);
 extern bool dp_protect_can_show(Oid view, Oid root);
 extern List *dp_protect_exposures_of_views(List *exposures, Oid root);
 extern void dp_protect_warn_of(Oid root, List *exposures);
-extern List *dp_protect_list_opened(List *exposures, Oid root);
-extern bool dp_protect_opens(void);
-extern const List *dp_protect_closed(void);
-extern const List *dp_protect_arrived(void);
-extern void dp_protect_forget_open(void);
 
 /* policies.c */
 extern void dp_protect_tell_policies(Oid relid);

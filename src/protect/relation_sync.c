@@ -320,7 +320,8 @@ column_disagrees(const dp_relation_row *row, dp_disagreement what)
 			was_renamed(row->unit_through, column->key_attnum, &column->key))
 			return true;
 	}
-	return (row->has_unit && was_renamed(row->relid, row->unit_attnum, &row->unit)) ||
+	return (row->has_unit && was_renamed(row->relid, row->unit_attnum,
+										 &row->unit)) ||
 		(OidIsValid(row->unit_through) &&
 		 was_renamed(row->unit_through, row->unit_key_attnum, &row->unit_key));
 }
@@ -436,7 +437,8 @@ dp_relation_fill_origin(PG_FUNCTION_ARGS)
 	if (OidIsValid(row.twin) && relation_exists(row.twin))
 		dp_protect_tie_twin(row.relid, row.twin);
 	row.origin = row.relid;
-	row.unit_attnum = row.has_unit ? get_attnum(row.relid, NameStr(row.unit)) : 0;
+	row.unit_attnum = row.has_unit ? get_attnum(row.relid,
+												NameStr(row.unit)) : 0;
 	row.unit_key_attnum = OidIsValid(row.unit_through) ?
 		get_attnum(row.unit_through, NameStr(row.unit_key)) : 0;
 	foreach(lc, row.unit_more)
@@ -444,7 +446,8 @@ dp_relation_fill_origin(PG_FUNCTION_ARGS)
 		dp_unit_column *column = lfirst(lc);
 
 		column->from_attnum = get_attnum(row.relid, NameStr(column->from));
-		column->key_attnum = get_attnum(row.unit_through, NameStr(column->key));
+		column->key_attnum = get_attnum(row.unit_through,
+										NameStr(column->key));
 	}
 	return PointerGetDatum(place_declared(trigger->tg_relation,
 										  trigger->tg_trigtuple, &row));

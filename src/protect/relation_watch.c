@@ -98,16 +98,21 @@ warn_of_view(const RangeVar *view)
 	}
 }
 
+/* The protected relation that the table is a part of, or InvalidOid. */
+static Oid
+root_of(const RangeVar *table)
+{
+	Oid			relid = RangeVarGetRelid(table, NoLock, true);
+
+	return OidIsValid(relid) ? dp_protect_root(relid) : InvalidOid;
+}
+
 /* Warn of everything that opens the tree the table is a part of. */
 static void
 warn_of_tree(const RangeVar *table)
 {
-	Oid			relid = RangeVarGetRelid(table, NoLock, true);
-	Oid			root;
+	Oid			root = root_of(table);
 
-	if (!OidIsValid(relid))
-		return;
-	root = dp_protect_root(relid);
 	if (OidIsValid(root))
 		dp_protect_warn_of(root, dp_protect_list_exposures(root, NoLock));
 }
@@ -131,12 +136,8 @@ warn_of_owner(Oid relid)
 static void
 warn_of_object(const RangeVar *table, const char *what)
 {
-	Oid			relid = RangeVarGetRelid(table, NoLock, true);
-	Oid			root;
+	Oid			root = root_of(table);
 
-	if (!OidIsValid(relid))
-		return;
-	root = dp_protect_root(relid);
 	if (OidIsValid(root))
 		ereport(WARNING,
 				(errcode(ERRCODE_WARNING),

@@ -9,8 +9,8 @@
  * rows.  The reader makes everything ready and reports that; only then does
  * the connection charge, and only then does the reader read.  If the charge is
  * known in advance, the reader submits it for the connection when everything
- * is ready, and both wait for the ledger (ledger/deferred.c).  The reader
- * returns noisy values, or one SQLSTATE.
+ * is ready, and both wait for the ledger (ledger/charge_request.c).  The
+ * reader returns noisy values, or one SQLSTATE.
  *
  * So everything that private rows can influence in a process (its stack and
  * memory, its caches, its pages, what it waits for) happens in one whose state

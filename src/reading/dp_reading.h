@@ -14,7 +14,7 @@
 
 extern void dp_reading_init(void);	/* from _PG_init, preloading only */
 
-/* ---- axes of columns (column_axis.c) ---- */
+/* ---- axes of columns (reading.c) ---- */
 
 /*
  * 42703 no such column; 22023 nothing public is known about its values, or

@@ -1,17 +1,21 @@
 /*
  * reading.c
  *	  Conditions and weights of readings, verified: exact counts for mechanisms
- *	  whose charge is made elsewhere.
+ *	  whose charge is made elsewhere; axes of columns; SQL functions that tell
+ *	  of predicates.
  */
 #include "postgres.h"
 
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "tcop/tcopprot.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rls.h"
@@ -158,12 +162,12 @@ reading_make_aggregate(List *predicates, Const *epsilon)
 }
 
 /*
- * dp_reading_forget_position
+ * forget_position
  *	  An error context for what stands in texts of predicates: parse positions
  *	  count in them, not in any query's.
  */
-void
-dp_reading_forget_position(void *arg)
+static void
+forget_position(void *arg)
 {
 	if (geterrposition() > 0)
 		errposition(0);
@@ -222,15 +226,15 @@ forbid_policies(Query *query)
 }
 
 /*
- * dp_reading_rewrite_conditions
+ * rewrite_conditions
  *	  Replace the query's targets, which are conditions, by
  *	  dp_pg.conditions(ARRAY[targets] [, epsilon]), and rewrite.
  *
  * Errors: those of rewriting; 0A000 policies that depend on another role than
  * the asking one.
  */
-Query *
-dp_reading_rewrite_conditions(Query *query, Const *epsilon)
+static Query *
+rewrite_conditions(Query *query, Const *epsilon)
 {
 	Aggref	   *aggregate = reading_make_aggregate(query->targetList, epsilon);
 	ErrorContextCallback callback;
@@ -238,7 +242,7 @@ dp_reading_rewrite_conditions(Query *query, Const *epsilon)
 	query->targetList = list_make1(makeTargetEntry((Expr *) aggregate, 1,
 												   pstrdup("place"), false));
 	query->hasAggs = true;
-	callback.callback = dp_reading_forget_position;
+	callback.callback = forget_position;
 	callback.arg = NULL;
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;
@@ -249,14 +253,14 @@ dp_reading_rewrite_conditions(Query *query, Const *epsilon)
 }
 
 /*
- * dp_reading_select_columns
+ * select_columns
  *	  SELECT true, column IS NULL, ... FROM relation, as the parser would give
  *	  it; the relation stays locked.
  *
  * Errors: 42P01 no such relation, 42501 no right to use its schema.
  */
-Query *
-dp_reading_select_columns(Oid relid, const AttrNumber *columns, int n)
+static Query *
+select_columns(Oid relid, const AttrNumber *columns, int n)
 {
 	Query	   *query = dp_block_read_predicates(relid,
 												 list_make1("true"));
@@ -289,12 +293,12 @@ reading_take_block(dp_block *block, RangeTblEntry *entry, void *context)
 }
 
 /*
- * dp_reading_verify_conditions
- *	  The block of a query of dp_reading_rewrite_conditions; raises what is
+ * verify_conditions
+ *	  The block of a query of rewrite_conditions; raises what is
  *	  wrong with it.
  */
-dp_block *
-dp_reading_verify_conditions(Query *query)
+static dp_block *
+verify_conditions(Query *query)
 {
 	List	   *blocks = NIL;
 	List	   *inval_items = NIL;
@@ -387,8 +391,8 @@ make_reading(Oid relid, Query *query)
 
 	dp_bridge_require_preload();
 	dp_run_check_preconditions();
-	query = dp_reading_rewrite_conditions(query, NULL);
-	block = dp_reading_verify_conditions(query);
+	query = rewrite_conditions(query, NULL);
+	block = verify_conditions(query);
 	forbid_releases(block);
 	reading->relid = relid;
 	reading->base = block->relid;
@@ -473,13 +477,13 @@ dp_reading_rows_text(const dp_reading *reading)
 }
 
 /*
- * dp_reading_evaluated
+ * reading_evaluated
  *	  How many of the predicates would be evaluated for every row.
  *
  * Errors: those of dp_reading_of_predicates but 54000.
  */
-int
-dp_reading_evaluated(Oid relid, List *texts)
+static int
+reading_evaluated(Oid relid, List *texts)
 {
 	return evaluated(read_predicates(relid, texts));
 }
@@ -599,7 +603,7 @@ read_tables(Oid relid, int naxes, dp_axis *const *axes, int ntables,
 	used = used_axes(naxes, axes, ntables, tables, place, &nused);
 	for (i = 0; i < nused; i++)
 		columns[i] = used[i]->attnum;
-	query = dp_reading_select_columns(relid, columns, nused);
+	query = select_columns(relid, columns, nused);
 	for (i = 0; i < nused; i++)
 		check_axis(relid, used[i]);
 	reading = make_reading(relid, query);
@@ -633,4 +637,356 @@ dp_reading_of_whole_tables(Oid relid, int naxes, dp_axis *const *axes,
 						   int ntables, const dp_reading_table *tables)
 {
 	return read_tables(relid, naxes, axes, ntables, tables, true);
+}
+
+/* ----------------
+ *		The axis of a column, from what the catalog says about its values.
+ *
+ * A column of a view is followed to the protected relation that it comes from,
+ * as in a reading of it.  One from several relations, or from public rows, has
+ * the values of its type, if these are known.
+ * ----------------
+ */
+
+/* The relation whose columns an expression over base columns is made of. */
+static Oid
+column_axis_relation_of(const dp_block *block, Node *base, bool *nullable)
+{
+	Relids		leaves = pull_varnos(NULL, base);
+	ListCell   *lc;
+	int			leaf;
+
+	*nullable = false;
+	foreach(lc, block->sources)
+	{
+		const dp_joined *source = lfirst(lc);
+
+		*nullable = *nullable ||
+			(source->nullable && bms_is_member(source->number, leaves));
+	}
+	if (bms_is_empty(leaves))
+		return block->relid;
+	return bms_get_singleton_member(leaves, &leaf) ?
+		list_nth_oid(block->relids, leaf - 1) : InvalidOid;
+}
+
+/*
+ * A column of `relid` as an expression over base columns; the relation that
+ * these are of, or InvalidOid; and whether an outer join may leave it out.
+ */
+static Node *
+base_column(Oid relid, AttrNumber attnum, Oid *base_relid, bool *nullable)
+{
+	dp_block   *block;
+	Query	   *query;
+	NullTest   *test;
+	Node	   *base;
+
+	if (dp_protect_lookup(relid) != NULL)
+	{
+		query = select_columns(relid, &attnum, 1);
+		*base_relid = relid;
+		*nullable = false;
+		test = (NullTest *) ((TargetEntry *) llast(query->targetList))->expr;
+		return (Node *) castNode(NullTest, test)->arg;
+	}
+	query = select_columns(relid, &attnum, 1);
+	block = verify_conditions(
+		rewrite_conditions(query, NULL));
+	test = llast_node(NullTest, dp_reading_block_conditions(block));
+	base = dp_block_rowset_base(block->inner, (Node *) test->arg);
+	*base_relid = column_axis_relation_of(block, base, nullable);
+	return base;
+}
+
+static void
+column_axis_check_size(const dp_axis *axis, int64 size, int64 most)
+{
+	if (size > most)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("column \"%s\" has too many public values",
+						NameStr(axis->name)),
+				 errdetail("It has " INT64_FORMAT "; at most " INT64_FORMAT
+						   " can be used.", size, most),
+				 errhint("Cut it into bins, or leave it out.")));
+}
+
+static dp_axis *
+begin_axis(Oid relid, const char *column, int32 bins)
+{
+	dp_axis    *axis = palloc0(sizeof(dp_axis));
+
+	namestrcpy(&axis->name, column);
+	axis->attnum = get_attnum(relid, column);
+	if (axis->attnum <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("column \"%s\" of relation \"%s\" does not exist",
+						column, get_rel_name(relid)),
+				 errhint("Spell column names exactly, as in columns => "
+						 "ARRAY['age', 'ward'].")));
+	get_atttypetypmodcoll(relid, axis->attnum, &axis->type, &axis->typmod,
+						  &axis->collation);
+	axis->bins = bins;
+	return axis;
+}
+
+/* Raise that a column's values are not public, and what would make them so. */
+static void
+raise_key(const dp_axis *axis, Oid base_relid, AttrNumber attnum,
+		  const dp_refusal *refusal)
+{
+	dp_places_axis_raise(axis,
+						 "Its values must be public, because a value that "
+						 "appears shows that somebody has it.",
+				dp_places_axis_can_have_bins(axis, base_relid, attnum) ?
+				"Cut its bounds into bins, with a number for each column as "
+				"in bins => ARRAY[0, 4]." :
+				attnum == 0 ?
+				"Choose a column with declared keys or bounds, a boolean or "
+				"an enum." : refusal->hint);
+}
+
+/* dp_reading_make_axis: see dp_reading.h. */
+dp_axis *
+dp_reading_make_axis(Oid relid, const char *column, int32 bins, int64 most)
+{
+	dp_axis    *axis = begin_axis(relid, column, bins);
+	Oid			base_relid;
+	bool		nullable;
+	Node	   *base = base_column(relid, axis->attnum, &base_relid,
+								   &nullable);
+	AttrNumber	attnum = IsA(base, Var) && OidIsValid(base_relid) ?
+	((Var *) base)->varattno : 0;
+	dp_refusal *refusal;
+	dp_key		key;
+
+	/* a refused one may say whether it can be NULL, too */
+	MemSet(&key, 0, sizeof(key));
+	key.nullable = true;
+	refusal = dp_block_classify_key(base, base, base_relid, &key);
+	key.nullable = key.nullable || nullable;
+	if (bins != 0)
+	{
+		if (attnum == 0 && refusal != NULL)
+			raise_key(axis, base_relid, attnum, refusal);
+		column_axis_check_size(axis, bins, most);
+		dp_places_axis_make_declared_bins(axis, base_relid, attnum,
+										  key.nullable);
+	}
+	else
+	{
+		if (refusal != NULL)
+			raise_key(axis, base_relid, attnum, refusal);
+		dp_places_domain_make_axis(&key, axis);
+	}
+	column_axis_check_size(axis, axis->size, most);
+	return axis;
+}
+
+/* ----------------
+ *		dp_argmax over predicates and dp_predicate_cost; how many rows of a
+ *		unit count.
+ * ----------------
+ */
+
+/* ----------------
+ *		dp_pg.rows_of_unit(relation): how many rows of a unit would count.
+ * ----------------
+ */
+
+PG_FUNCTION_INFO_V1(dp_reading_sql_rows_of_unit);
+
+/* dp_reading_sql_rows_of_unit: see sql/84_smalldb.sql. */
+Datum
+dp_reading_sql_rows_of_unit(PG_FUNCTION_ARGS)
+{
+	const dp_reading *reading =
+	dp_reading_of_predicates(PG_GETARG_OID(0), list_make1("true"));
+
+	PG_RETURN_INT64((int64) reading->sensitivity);
+}
+
+/* ----------------
+ *		dp_predicate_cost(relation, predicates): how many of a list are
+ *		evaluated for every row.
+ * ----------------
+ */
+
+PG_FUNCTION_INFO_V1(dp_release_sql_predicate_cost);
+
+/*
+ * dp_release_sql_predicate_cost
+ *	  dp_predicate_cost(relation, predicates): (predicates, per_row, most).
+ *	  See sql/56_conditions.sql.
+ */
+Datum
+dp_release_sql_predicate_cost(PG_FUNCTION_ARGS)
+{
+	Datum		values[3];
+	bool		nulls[3] = {false};
+	List	   *texts;
+
+	dp_bridge_require_preload();
+	dp_bridge_require_argument(fcinfo, 0, "relation of dp_predicate_cost",
+							   "Name the protected relation.");
+	dp_bridge_require_argument(fcinfo, 1, "predicates of dp_predicate_cost",
+							   "Give an array of SQL conditions.");
+	texts = dp_block_predicate_texts(PG_GETARG_ARRAYTYPE_P(1));
+	values[0] = Int32GetDatum(list_length(texts));
+	values[1] = Int32GetDatum(reading_evaluated(PG_GETARG_OID(0), texts));
+	values[2] = Int32GetDatum(dp_setting_max_predicates_per_row);
+	return dp_bridge_make_row(fcinfo, values, nulls);
+}
+
+/* ----------------
+ *		dp_argmax(relation, predicates): which predicate holds for most rows,
+ *		or which weight is heaviest.
+ *
+ * The predicates become the array of one dp_pg.conditions over the relation,
+ * and that query takes the way of every private query: rewriting (views, row
+ * security), the planner hook (verification, the split) and the executor
+ * (rights, the charge, the noise).  So whatever holds for a dp_ aggregate that
+ * the caller could have written holds here.
+ * ----------------
+ */
+
+static PlannedStmt *
+plan_query(Query *query, const char *text)
+{
+	ErrorContextCallback callback;
+	PlannedStmt *plan;
+
+	callback.callback = forget_position;
+	callback.arg = NULL;
+	callback.previous = error_context_stack;
+	error_context_stack = &callback;
+	plan = pg_plan_query(query, text, 0, NULL);
+	error_context_stack = callback.previous;
+	return plan;
+}
+
+/* ---- its one row ---- */
+
+typedef struct integer_receiver
+{
+	DestReceiver receiver;
+	int			rows;
+	int32		value;
+} integer_receiver;
+
+static bool
+receive_integer(TupleTableSlot *slot, DestReceiver *self)
+{
+	integer_receiver *integer = (integer_receiver *) self;
+	bool		isnull;
+
+	integer->rows++;
+	integer->value = DatumGetInt32(slot_getattr(slot, 1, &isnull));
+	if (isnull)
+		elog(ERROR, "private query gave NULL");
+	return true;
+}
+
+static int32
+run_query(Query *query, const char *text)
+{
+	integer_receiver integer;
+
+	memset(&integer, 0, sizeof(integer));
+	integer.receiver = *None_Receiver;
+	integer.receiver.receiveSlot = receive_integer;
+
+	PushActiveSnapshot(GetTransactionSnapshot());
+	dp_run_execute(plan_query(query, text), text, &integer.receiver, NULL,
+					   NULL);
+	PopActiveSnapshot();
+	if (integer.rows != 1)
+		elog(ERROR, "private query gave %d rows", integer.rows);
+	return integer.value;
+}
+
+/* ---- SQL ---- */
+
+static void
+raise_null(const char *what)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+			 errmsg("%s of dp_argmax must not be NULL", what)));
+}
+
+static Const *
+numeric_const(bool isnull, Numeric value)
+{
+	return makeConst(NUMERICOID, -1, InvalidOid, -1,
+					 isnull ? (Datum) 0 : NumericGetDatum(value), isnull,
+					 false);
+}
+
+/* Refuse weights as a reading does: they must be from 0 to 1. */
+static void
+check_weights(Oid relid, List *texts, Query *query)
+{
+	ListCell   *lc;
+
+	foreach(lc, query->targetList)
+	{
+		if (!dp_block_is_weight((Node *) lfirst_node(TargetEntry, lc)->expr))
+			continue;
+		(void) reading_evaluated(relid, texts);
+		break;
+	}
+}
+
+/* epsilon NULL: dp_pg.epsilon counts. */
+static Datum
+most_common(FunctionCallInfo fcinfo, Const *epsilon)
+{
+	List	   *texts;
+	Query	   *query;
+	int32		chosen;
+
+	dp_bridge_require_preload();
+	if (PG_ARGISNULL(0))
+		raise_null("relation");
+	if (PG_ARGISNULL(1))
+		raise_null("predicates");
+	texts = dp_block_predicate_texts(PG_GETARG_ARRAYTYPE_P(1));
+	query = dp_block_read_predicates(PG_GETARG_OID(0), texts);
+	check_weights(PG_GETARG_OID(0), texts, query);
+	query = rewrite_conditions(query, epsilon);
+	chosen = run_query(query, dp_run_named_text);
+	return CStringGetTextDatum(list_nth(texts, chosen - 1));
+}
+
+PG_FUNCTION_INFO_V1(dp_argmax_conditions);
+PG_FUNCTION_INFO_V1(dp_argmax_conditions_numeric);
+PG_FUNCTION_INFO_V1(dp_argmax_conditions_float8);
+
+/* dp_argmax(regrelation, text[]): see sql/56_conditions.sql. */
+Datum
+dp_argmax_conditions(PG_FUNCTION_ARGS)
+{
+	return most_common(fcinfo, NULL);
+}
+
+/* dp_argmax(regrelation, text[], numeric). */
+Datum
+dp_argmax_conditions_numeric(PG_FUNCTION_ARGS)
+{
+	return most_common(fcinfo, numeric_const(PG_ARGISNULL(2),
+											 PG_ARGISNULL(2) ? NULL :
+											 PG_GETARG_NUMERIC(2)));
+}
+
+/* dp_argmax(regrelation, text[], double precision). */
+Datum
+dp_argmax_conditions_float8(PG_FUNCTION_ARGS)
+{
+	Numeric		epsilon = PG_ARGISNULL(2) ? NULL :
+	dp_bridge_float8_to_numeric(PG_GETARG_FLOAT8(2));
+
+	return most_common(fcinfo, numeric_const(epsilon == NULL, epsilon));
 }

@@ -20,18 +20,10 @@ struct dp_reading_plan
 };
 
 /* ---- reading.c ---- */
-extern void dp_reading_forget_position(void *arg);
-extern Query *dp_reading_rewrite_conditions(Query *query, Const *epsilon);
-extern dp_block *dp_reading_verify_conditions(Query *query);
 extern List *dp_reading_block_conditions(const dp_block *block);
-extern Query *dp_reading_select_columns(Oid relid, const AttrNumber *columns,
-										int n);
 
 /* ---- reading_use.c: units with many rows ---- */
 
 typedef struct dp_reading_rows dp_reading_rows;
-
-/* reading.c: how many of the predicates are evaluated for every row. */
-extern int	dp_reading_evaluated(Oid relid, List *texts);
 
 #endif							/* DP_READING_READING_H */

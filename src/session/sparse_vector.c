@@ -11,7 +11,32 @@
 #include "utils/tuplestore.h"
 
 #include "../bridge/dp_numeric.h"
-#include "session_sparse.h"
+#include "session_argument.h"
+#include "store.h"
+
+/* Places of the parameters among the arguments of a function. */
+typedef struct dp_sparse_places
+{
+	int			threshold;
+	int			cutoff;
+	int			epsilon;
+	int			questions;		/* -1: there is no such argument */
+	int			alpha;
+	int			delta;
+	int			confidence;
+	int			method;
+	int			numeric;
+} dp_sparse_places;
+
+/* A call as it was requested, and its plan; all public. */
+typedef struct dp_sparse_call
+{
+	dp_sparse_request request;
+	Numeric		alpha;			/* wanted; NULL: whatever is reached */
+	dp_session_terms terms;		/* of plan_sparse */
+	char		mechanism[DP_MECHANISM_LENGTH]; /* for the ledger */
+	const char *rows;			/* dp_reading_rows_text */
+} dp_sparse_call;
 
 /* ----------------
  *		Parameters of a sparse vector, and the plan for them.
@@ -387,10 +412,12 @@ finish(void *state, const int64 *counts, dp_reader_sink sink, void *context)
 
 static const dp_use_methods methods = {begin, finish};
 
-/* dp_session_sparse_init: from _PG_init, in every process. */
+/* dp_session_init: from _PG_init, in every process. */
 void
-dp_session_sparse_init(void)
+dp_session_init(void)
 {
+	dp_ledger_register_task(DP_TASK_SESSION, &dp_session_tasks);
+	dp_session_question_init();
 	dp_reading_register(DP_USE_SPARSE_VECTOR, &methods);
 }
 

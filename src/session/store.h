@@ -4,8 +4,8 @@
  *	  that the worker carries out on them.
  *
  * Who writes.  Only the ledger's worker writes dp_pg.session, session_secret
- * and session_question, in store_worker.c.  store.c run in the
- * asking connection and send requests, whose exact numbers come from the
+ * and session_question, in store_worker.c.  store.c runs in the
+ * asking connection and sends requests, whose exact numbers come from the
  * process that reads the rows.
  */
 #ifndef DP_SESSION_STORE_H
@@ -93,14 +93,13 @@ StaticAssertDecl(sizeof(dp_session_verdict) <= DP_TASK_REPLY,
 				 "answers about sessions do not fit");
 
 /* store.c */
-extern dp_session_fate dp_session_judge(const dp_session_row *row);
-extern bool dp_session_fits(const dp_session *session, const char *predicate);
-extern void dp_session_count_text(dp_session *session, const char *predicate);
 extern void dp_session_question_init(void);
 
 /* store_worker.c */
 extern dp_found dp_session_read(int64 id, dp_row_lock lock,
 								dp_session_row *out);
+extern dp_session_fate dp_session_judge(const dp_session_row *row);
+extern bool dp_session_fits(const dp_session *session, const char *predicate);
 extern const dp_task_methods dp_session_tasks;
 
 #endif							/* DP_SESSION_STORE_H */

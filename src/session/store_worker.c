@@ -167,7 +167,8 @@ dp_session_read(int64 id, dp_row_lock lock, dp_session_row *out)
 	ScanKeyData key;
 
 	dp_catalog_key(&key, &sessions_table, "id", Int64GetDatum(id));
-	return dp_catalog_find_row(&sessions_table, NULL, &key, 1, NULL, lock, out);
+	return dp_catalog_find_row(&sessions_table, NULL, &key, 1, NULL, lock,
+							   out);
 }
 
 /*
@@ -272,6 +273,50 @@ dp_session_list_aboves(int64 id, int64 after)
 									 session_is_above, 0))
 		aboves = lappend(aboves, &((question_row *) lfirst(lc))->asked);
 	return aboves;
+}
+
+/* ----------------
+ *		Whether a session may still be asked, by its own row.
+ * ----------------
+ */
+
+/*
+ * dp_session_judge
+ *	  Whether the session may still be asked, as far as its own row shows.
+ */
+dp_session_fate
+dp_session_judge(const dp_session_row *row)
+{
+	const dp_session *session = &row->session;
+
+	if (row->cluster != dp_bridge_cluster_id() ||
+		row->database != MyDatabaseId)
+		return DP_SESSION_ELSEWHERE;
+	if (row->closed)
+		return DP_SESSION_CLOSED;
+	if (session->above >= session->terms.cutoff)
+		return DP_SESSION_NO_ABOVES;
+	if (session->asked >= session->terms.questions)
+		return DP_SESSION_NO_QUESTIONS;
+	if (session->bytes_left <= 0)
+		return DP_SESSION_NO_BYTES;
+	return DP_SESSION_WELL;
+}
+
+/* dp_session_fits: whether a question with this text can still be kept. */
+bool
+dp_session_fits(const dp_session *session, const char *predicate)
+{
+	return (int64) strlen(predicate) <= session->bytes_left;
+}
+
+/* Account for the text of a question that is kept. */
+static void
+count_text(dp_session *session, const char *predicate)
+{
+	int64		bytes = Max(strlen(predicate), DP_SESSION_TEXT_LEAST);
+
+	session->bytes_left = Max(session->bytes_left - bytes, 0);
 }
 
 /* ----------------
@@ -472,7 +517,7 @@ store_worker_ask(group_session *s, const dp_task_call *call,
 												  &reply->above),
 						   "compare with a noisy threshold");
 	session->asked++;
-	dp_session_count_text(session, store_worker_text_of(call));
+	count_text(session, store_worker_text_of(call));
 	s->changed = true;
 	if (reply->above)
 		exceed(s, task, &law, reply);

@@ -719,9 +719,6 @@ hypothesis_count(const dp_hypothesis *hypothesis, double fraction)
  * ----------------
  */
 
-/* The column that dp_weights_hypothesis adds to the universe's. */
-#define OWN_COLUMN "probability double precision"
-
 /* ---- ask ---- */
 
 /* A query's answer by the hypothesis; public. */
@@ -846,46 +843,8 @@ require_from(const dp_session *session, const dp_universe *universe,
 			(errcode(ERRCODE_SYNTAX_ERROR),
 			 errmsg("dp_weights_hypothesis needs a column list"),
 			 errhint("Write SELECT * FROM dp_weights_hypothesis("
-					 INT64_FORMAT ") AS t(%s, " OWN_COLUMN ").", session->id,
-					 dp_workload_columns_text(universe))));
-}
-
-static void
-weights_check_last_column(const dp_universe *universe, TupleDesc wanted)
-{
-	Form_pg_attribute last = TupleDescAttr(wanted, wanted->natts - 1);
-
-	if (strcmp(NameStr(last->attname), "probability") == 0 &&
-		last->atttypid == FLOAT8OID)
-		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("column list must end with " OWN_COLUMN),
-			 errdetail("Its last column must have this name and type; it is "
-					   "%s %s.", quote_identifier(NameStr(last->attname)),
-					   format_type_be(last->atttypid)),
-			 errhint("Write AS t(%s, " OWN_COLUMN ").",
-					 dp_workload_columns_text(universe))));
-}
-
-static void
-weights_put_cells(const dp_hypothesis *hypothesis, ReturnSetInfo *rsinfo)
-{
-	const dp_universe *universe = hypothesis->details.universe;
-	Datum		values[DP_UNIVERSE_AXES + 1];
-	bool		nulls[DP_UNIVERSE_AXES + 1];
-	int64		cell;
-
-	nulls[universe->naxes] = false;
-	for (cell = 0; cell < universe->size; cell++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		dp_workload_values(universe, cell, values, nulls);
-		values[universe->naxes] =
-			Float8GetDatum(hypothesis->probability[cell]);
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values,
-							 nulls);
-	}
+					 INT64_FORMAT ") AS t(%s, " DP_PROBABILITY_COLUMN ").",
+					 session->id, dp_workload_columns_text(universe))));
 }
 
 /*
@@ -905,9 +864,8 @@ dp_session_sql_weights_hypothesis(PG_FUNCTION_ARGS)
 	universe = hypothesis->details.universe;
 	require_from(session, universe, rsinfo);
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
-	dp_workload_check_columns(universe, rsinfo->setDesc, OWN_COLUMN);
-	weights_check_last_column(universe, rsinfo->setDesc);
-	weights_put_cells(hypothesis, rsinfo);
+	dp_workload_check_distribution(universe, rsinfo->setDesc);
+	dp_workload_put_distribution(universe, hypothesis->probability, rsinfo);
 	return (Datum) 0;
 }
 

@@ -803,7 +803,6 @@ own_run(dp_iteration *s)
 	MemoryContextDelete(each);
 }
 
-#define OWN_COLUMN "probability double precision"
 #define MOST_N (INT64CONST(1) << 40)
 #define MOST_SIZE 64			/* of a candidate, unless alpha is given */
 
@@ -1084,37 +1083,6 @@ iterate_call_read_request(FunctionCallInfo fcinfo, dp_iteration *s)
 
 /* ---- the result ---- */
 
-static void
-iterate_call_put_cells(const dp_iteration *s, ReturnSetInfo *result)
-{
-	Datum		values[DP_UNIVERSE_AXES + 1];
-	bool		nulls[DP_UNIVERSE_AXES + 1];
-	int64		cell;
-
-	nulls[s->universe->naxes] = false;
-	for (cell = 0; cell < s->terms.cells; cell++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		dp_workload_values(s->universe, cell, values, nulls);
-		values[s->universe->naxes] = Float8GetDatum(s->probability[cell]);
-		tuplestore_putvalues(result->setResult, result->setDesc, values,
-							 nulls);
-	}
-}
-
-static void
-iterate_call_check_last_column(const dp_iteration *s, TupleDesc wanted)
-{
-	Form_pg_attribute last = TupleDescAttr(wanted, wanted->natts - 1);
-
-	if (strcmp(NameStr(last->attname), "probability") == 0 &&
-		last->atttypid == FLOAT8OID)
-		return;
-	dp_bridge_raise_parameter("column list must end with " OWN_COLUMN,
-							  psprintf("Write AS t(%s, " OWN_COLUMN ").",
-									   dp_workload_columns_text(s->universe)));
-}
-
 PG_FUNCTION_INFO_V1(dp_synth_sql_iterate);
 
 /*
@@ -1132,8 +1100,7 @@ dp_synth_sql_iterate(PG_FUNCTION_ARGS)
 	MemSet(&s, 0, sizeof(s));
 	iterate_call_read_request(fcinfo, &s);
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
-	dp_workload_check_columns(s.universe, result->setDesc, OWN_COLUMN);
-	iterate_call_check_last_column(&s, result->setDesc);
+	dp_workload_check_distribution(s.universe, result->setDesc);
 	ereport(NOTICE,
 			(errmsg("universe of %s, %s, at most %s",
 					dp_synth_counted(s.terms.cells, "cell", "cells"),
@@ -1151,6 +1118,6 @@ dp_synth_sql_iterate(PG_FUNCTION_ARGS)
 			iterate_tell_alpha(&s.terms, s.alpha);
 		iterate_release(&s);
 	}
-	iterate_call_put_cells(&s, result);
+	dp_workload_put_distribution(s.universe, s.probability, result);
 	return (Datum) 0;
 }

@@ -22,7 +22,6 @@
 
 #include "../catalog/dp_table.h"
 #include "../protect/dp_protect.h"
-#include "releases.h"
 #include "synth.h"
 
 /* ----------------
@@ -351,17 +350,26 @@ dp_synth_record_universe(dp_synth_record *record, const dp_universe *universe)
 	dp_synth_record_integer(record, "cells", universe->size);
 }
 
-/* dp_synth_record_number: see synth.h; digits are a JSON number. */
-void
-dp_synth_record_number(dp_synth_record *record, const char *name,
-					   const char *digits)
+/* Begin a parameter: its name. */
+static StringInfo
+start_parameter(dp_synth_record *record, const char *name)
 {
 	StringInfo	out = &record->parameters;
 
 	if (out->len > 0)
 		appendStringInfoString(out, ", ");
 	escape_json(out, name);
-	appendStringInfo(out, ": %s", digits ? digits : "null");
+	appendStringInfoString(out, ": ");
+	return out;
+}
+
+/* dp_synth_record_number: see synth.h; digits are a JSON number. */
+void
+dp_synth_record_number(dp_synth_record *record, const char *name,
+					   const char *digits)
+{
+	appendStringInfoString(start_parameter(record, name),
+						   digits ? digits : "null");
 }
 
 /* dp_synth_record_integer: see synth.h. */
@@ -397,13 +405,7 @@ void
 dp_synth_record_texts(dp_synth_record *record, const char *name,
 					  const List *texts)
 {
-	StringInfo	out = &record->parameters;
-
-	if (out->len > 0)
-		appendStringInfoString(out, ", ");
-	escape_json(out, name);
-	appendStringInfoString(out, ": ");
-	append_texts(out, texts);
+	append_texts(start_parameter(record, name), texts);
 }
 
 /* dp_synth_record_text: see synth.h; text NULL: null. */

@@ -7,8 +7,8 @@
 #include "dp_synth.h"
 #include "iterate.h"
 #include "net.h"
-#include "releases.h"
 #include "smalldb.h"
+#include "synth.h"
 #include "synthesize.h"
 
 /* dp_synth_init: see dp_synth.h. */

@@ -43,6 +43,8 @@ extern void dp_synth_request(dp_ledger_request *out, const char *dataset,
 
 /* ---- records (releases.c) ---- */
 
+extern void dp_synth_releases_init(void);
+
 /* A record for dp_pg.releases. */
 typedef struct dp_synth_record
 {

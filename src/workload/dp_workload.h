@@ -15,6 +15,7 @@
 #define DP_WORKLOAD_H
 
 #include "access/tupdesc.h"
+#include "nodes/execnodes.h"
 
 #include "../count/dp_count.h"
 #include "../reading/dp_reading.h"
@@ -90,18 +91,6 @@ extern dp_reading *dp_workload_reading(const dp_universe *universe,
 extern int	dp_workload_marginals(const dp_universe *universe, int k,
 								  dp_reading_table **out);
 
-/* The VC dimension of predicates, or a bound on it (dimension.c). */
-typedef struct dp_dimension
-{
-	int64		queries;		/* that differ somewhere in the universe */
-	int			dimension;
-	bool		exact;
-	int			found;			/* cells of a shattered set */
-} dp_dimension;
-
-extern void dp_workload_dimension(const dp_universe *universe, List *texts,
-								  dp_dimension *out);
-
 extern void dp_workload_init(void); /* from _PG_init, preloading only */
 
 /*
@@ -131,6 +120,13 @@ extern char *dp_workload_columns_text(const dp_universe *universe);
  */
 extern void dp_workload_check_columns(const dp_universe *universe,
 									  TupleDesc wanted, const char *own);
+/* The same for distributions: the column comes last. */
+#define DP_PROBABILITY_COLUMN "probability double precision"
+extern void dp_workload_check_distribution(const dp_universe *universe,
+										   TupleDesc wanted);
+extern void dp_workload_put_distribution(const dp_universe *universe,
+										 const double *probability,
+										 ReturnSetInfo *result);
 /* The same for rows of a relation's own type, NULL outside the universe. */
 extern void dp_workload_check_rows(const dp_universe *universe,
 								   TupleDesc rows);

@@ -11,6 +11,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/tuplestore.h"
 
 #include "dp_workload.h"
 #include "workload.h"
@@ -212,6 +213,51 @@ dp_workload_check_columns(const dp_universe *universe, TupleDesc wanted,
 					 psprintf("Write its base type after AS t(...): %s.",
 							  format_type_be(getBaseType(
 												 universe->axes[i]->type))));
+}
+
+/*
+ * dp_workload_check_distribution
+ *	  The same for a function that returns a distribution over the universe:
+ *	  DP_PROBABILITY_COLUMN comes last.
+ */
+void
+dp_workload_check_distribution(const dp_universe *universe, TupleDesc wanted)
+{
+	Form_pg_attribute last;
+
+	dp_workload_check_columns(universe, wanted, DP_PROBABILITY_COLUMN);
+	last = TupleDescAttr(wanted, wanted->natts - 1);
+	if (strcmp(NameStr(last->attname), "probability") != 0 ||
+		last->atttypid != FLOAT8OID)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("column list must end with " DP_PROBABILITY_COLUMN),
+				 errdetail("Its last column must have this name and type; it "
+						   "is %s %s.",
+						   quote_identifier(NameStr(last->attname)),
+						   format_type_be(last->atttypid)),
+				 errhint("Write AS t(%s, " DP_PROBABILITY_COLUMN ").",
+						 dp_workload_columns_text(universe))));
+}
+
+/* dp_workload_put_distribution: return the cells and their probabilities. */
+void
+dp_workload_put_distribution(const dp_universe *universe,
+							 const double *probability, ReturnSetInfo *result)
+{
+	Datum		values[DP_UNIVERSE_AXES + 1];
+	bool		nulls[DP_UNIVERSE_AXES + 1];
+	int64		cell;
+
+	nulls[universe->naxes] = false;
+	for (cell = 0; cell < universe->size; cell++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		dp_workload_values(universe, cell, values, nulls);
+		values[universe->naxes] = Float8GetDatum(probability[cell]);
+		tuplestore_putvalues(result->setResult, result->setDesc, values,
+							 nulls);
+	}
 }
 
 /* ----------------
