@@ -195,7 +195,7 @@ forget_open(void)
 	opened_schemas = opened_views = NIL;
 }
 
-/* ---- may it be? ---- */
+/* ---- checks ---- */
 
 static const char *
 quoted_name(const dp_name_row *name)

@@ -871,7 +871,7 @@ static bool
 has_digest(const dp_answer_row *row, const dp_answer_row *new)
 {
 	return row->hash == new->hash &&
-		VARSIZE_ANY(row->digest) == VARSIZE_ANY(new->digest) &&
+		VARSIZE_ANY_EXHDR(row->digest) == VARSIZE_ANY_EXHDR(new->digest) &&
 		memcmp(VARDATA_ANY(row->digest), VARDATA_ANY(new->digest),
 			   VARSIZE_ANY_EXHDR(row->digest)) == 0;
 }

@@ -294,6 +294,16 @@ SELECT dp_grant(:'other', dataset => :'schema', epsilon => 1e11) \g /dev/null
 SET ROLE :other;
 SELECT * FROM outcome('SELECT dp_count(*) FROM person WHERE age >= 18');
 
+-- an answer that is too old makes room for the next one
+SET ROLE :analyst;
+SET dp_pg.reuse = '1 millisecond';
+SELECT cost('SELECT dp_count(*) FROM person WHERE age = 7');
+SELECT pg_sleep(0.01) \g /dev/null
+SELECT cost('SELECT dp_count(*) FROM person WHERE age = 7');
+SET dp_pg.reuse = '1 hour';
+RESET ROLE;
+SELECT count(*) > 0 AS stored, count(*) = count(DISTINCT (payer, digest)) AS once FROM dp_pg.answer;
+
 -- EXPLAIN
 SET ROLE :analyst;
 CREATE FUNCTION plan(statement text) RETURNS SETOF text LANGUAGE plpgsql AS $$
