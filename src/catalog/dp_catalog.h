@@ -140,10 +140,12 @@ extern dp_found dp_catalog_read_dataset(const char *name, dp_row_lock lock,
 										dp_dataset_row *out);
 extern int	dp_catalog_list_datasets(NameData **names);
 extern bool dp_catalog_insert_dataset(const char *name, Oid owner);
-extern void dp_catalog_adopt_dataset(const dp_dataset_row *row);
-extern void dp_catalog_write_cap(const dp_dataset_row *row);
-extern void dp_catalog_write_neighbours(const dp_dataset_row *row);
-extern void dp_catalog_write_dataset(const dp_dataset_row *row);
+
+/* What is written besides the current owner, as bits. */
+#define DP_DATASET_NEIGHBOURS 2
+#define DP_DATASET_CAP 4		/* with floor and ceiling */
+#define DP_DATASET_SPENT 8
+extern void dp_catalog_write_dataset(const dp_dataset_row *row, int sets);
 
 /* ---- budgets (ledger_tables.c) ---- */
 
@@ -175,8 +177,11 @@ extern List *dp_catalog_list_holders(const char *dataset);
 extern int	dp_catalog_sum_budgets(const char *dataset, Oid role,
 								   dp_spent *sum);
 extern void dp_catalog_insert_budget(const dp_budget_row *row);
-extern void dp_catalog_write_limit(const dp_budget_row *row);
-extern void dp_catalog_write_budget(const dp_budget_row *row);
+
+/* What is written besides identity, period and its spending. */
+#define DP_BUDGET_LIMIT 1
+#define DP_BUDGET_TOTAL 2
+extern void dp_catalog_write_budget(const dp_budget_row *row, int set);
 
 /* ---- clusters whose role OIDs are valid here (ledger_tables.c) ---- */
 

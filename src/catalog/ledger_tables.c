@@ -105,11 +105,7 @@ dp_catalog_extend_lineage(void)
  * ----------------
  */
 
-/* What updates write. */
-#define DATASET_OWNER 1
-#define DATASET_NEIGHBOURS 2
-#define DATASET_CAP 4
-#define DATASET_SPENT 8
+#define DATASET_OWNER 1			/* beside DP_DATASET_CAP and others */
 
 /* In the order of sql/20_ledger.sql. */
 #define DP_ROW dp_dataset_row
@@ -118,11 +114,11 @@ static const dp_column dataset_columns[] = {
 	DP_COL("owner_oid", VALUE, owner, DATASET_OWNER),
 	DP_COL("owner_name", BYTES, owner_name, DATASET_OWNER),
 	DP_COL("cluster", VALUE, cluster, DATASET_OWNER),
-	DP_COL_NEIGHBOURS("neighbours", replace_one, DATASET_NEIGHBOURS),
-	DP_COLS_LIMIT("cap_", cap, DATASET_CAP, DP_COL_AT(capped)),
-	DP_COLS_SPENT("spent", "charges", spent, DATASET_SPENT),
-	DP_COL_IF("epsilon_floor", FIXED, floor, DATASET_CAP, floored),
-	DP_COL_IF("epsilon_ceiling", FIXED, ceiling, DATASET_CAP, ceiled),
+	DP_COL_NEIGHBOURS("neighbours", replace_one, DP_DATASET_NEIGHBOURS),
+	DP_COLS_LIMIT("cap_", cap, DP_DATASET_CAP, DP_COL_AT(capped)),
+	DP_COLS_SPENT("spent", "charges", spent, DP_DATASET_SPENT),
+	DP_COL_IF("epsilon_floor", FIXED, floor, DP_DATASET_CAP, floored),
+	DP_COL_IF("epsilon_ceiling", FIXED, ceiling, DP_DATASET_CAP, ceiled),
 	{"home"}					/* written by SQL */
 };
 #undef DP_ROW
@@ -224,11 +220,13 @@ dp_catalog_insert_dataset(const char *name, Oid owner)
 }
 
 /*
- * Write columns of a locked row, and the current owner if the row is outdated:
- * after a restore in another cluster, or after the role was renamed.
+ * dp_catalog_write_dataset
+ *	  Write columns of a locked row, and the current owner if the row is
+ *	  outdated: after a restore in another cluster, or after the role was
+ *	  renamed.
  */
-static void
-write_dataset(const dp_dataset_row *row, int sets)
+void
+dp_catalog_write_dataset(const dp_dataset_row *row, int sets)
 {
 	dp_dataset_row now = *row;
 
@@ -242,34 +240,6 @@ write_dataset(const dp_dataset_row *row, int sets)
 		dp_catalog_update_row(&datasets, &now, sets);
 }
 
-/* dp_catalog_adopt_dataset: store the current owner; the row is locked. */
-void
-dp_catalog_adopt_dataset(const dp_dataset_row *row)
-{
-	write_dataset(row, 0);
-}
-
-/* dp_catalog_write_dataset: write sums after a charge; the row is locked. */
-void
-dp_catalog_write_dataset(const dp_dataset_row *row)
-{
-	write_dataset(row, DATASET_SPENT);
-}
-
-/* dp_catalog_write_cap: write cap, floor, ceiling; the row is locked. */
-void
-dp_catalog_write_cap(const dp_dataset_row *row)
-{
-	write_dataset(row, DATASET_CAP);
-}
-
-/* dp_catalog_write_neighbours: write the relation; the row is locked. */
-void
-dp_catalog_write_neighbours(const dp_dataset_row *row)
-{
-	write_dataset(row, DATASET_NEIGHBOURS);
-}
-
 /* ----------------
  *		Rows of dp_pg.budget: what a role may spend on a dataset and has spent.
  *
@@ -279,25 +249,22 @@ dp_catalog_write_neighbours(const dp_dataset_row *row)
  * ----------------
  */
 
-/* What updates write. */
-#define BUDGET_LIMIT 1
-#define BUDGET_CHARGE 2
+#define BUDGET_ANY (DP_BUDGET_LIMIT | DP_BUDGET_TOTAL)
 
 /* In the order of sql/20_ledger.sql. */
 #define DP_ROW dp_budget_row
 static const dp_column budget_columns[] = {
 	DP_COL("dataset", BYTES, dataset, 0),
-	DP_COL("role_oid", VALUE, role, BUDGET_LIMIT | BUDGET_CHARGE),
-	DP_COL("role_name", BYTES, role_name, BUDGET_LIMIT | BUDGET_CHARGE),
-	DP_COL("cluster", VALUE, cluster, BUDGET_LIMIT | BUDGET_CHARGE),
-	DP_COL("active", VALUE, active, BUDGET_LIMIT),
-	DP_COLS_LIMIT("", limit, BUDGET_LIMIT, 0, 0),
-	DP_COL_IF("renew", BYTES, renew, BUDGET_LIMIT, renews),
-	DP_COL("period_start", VALUE, period_start,
-			  BUDGET_LIMIT | BUDGET_CHARGE),
-	DP_COL("period", VALUE, period, BUDGET_LIMIT | BUDGET_CHARGE),
-	DP_COLS_SPENT("spent", "charges", spent, BUDGET_LIMIT | BUDGET_CHARGE),
-	DP_COLS_SPENT("total", "total_charges", total, BUDGET_CHARGE)
+	DP_COL("role_oid", VALUE, role, BUDGET_ANY),
+	DP_COL("role_name", BYTES, role_name, BUDGET_ANY),
+	DP_COL("cluster", VALUE, cluster, BUDGET_ANY),
+	DP_COL("active", VALUE, active, DP_BUDGET_LIMIT),
+	DP_COLS_LIMIT("", limit, DP_BUDGET_LIMIT, 0, 0),
+	DP_COL_IF("renew", BYTES, renew, DP_BUDGET_LIMIT, renews),
+	DP_COL("period_start", VALUE, period_start, BUDGET_ANY),
+	DP_COL("period", VALUE, period, BUDGET_ANY),
+	DP_COLS_SPENT("spent", "charges", spent, BUDGET_ANY),
+	DP_COLS_SPENT("total", "total_charges", total, DP_BUDGET_TOTAL)
 };
 #undef DP_ROW
 
@@ -516,7 +483,7 @@ dp_catalog_list_holders(const char *dataset)
 
 /*
  * dp_catalog_insert_budget
- *	  Insert an inactive row, to be filled in by dp_catalog_write_limit; does
+ *	  Insert an inactive row, to be filled in with DP_BUDGET_LIMIT; does
  *	  nothing if a concurrent grant was faster.  Needs SPI as the owner of the
  *	  extension.
  */
@@ -539,21 +506,13 @@ dp_catalog_insert_budget(const dp_budget_row *row)
 }
 
 /*
- * dp_catalog_write_limit
- *	  Write identity, limits, period and its spending to a row that the caller
- *	  has locked; totals stay.
+ * dp_catalog_write_budget
+ *	  Write columns of a locked row; totals stay with DP_BUDGET_LIMIT.
  */
 void
-dp_catalog_write_limit(const dp_budget_row *row)
+dp_catalog_write_budget(const dp_budget_row *row, int set)
 {
-	dp_catalog_update_row(&budgets, row, BUDGET_LIMIT);
-}
-
-/* dp_catalog_write_budget: write sums after a charge; the row is locked. */
-void
-dp_catalog_write_budget(const dp_budget_row *row)
-{
-	dp_catalog_update_row(&budgets, row, BUDGET_CHARGE);
+	dp_catalog_update_row(&budgets, row, set);
 }
 
 /* ----------------

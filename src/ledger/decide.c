@@ -216,10 +216,10 @@ group_write(void)
 
 	for (i = 0; i < budget_count; i++)
 		if (budgets[i].changed)
-			dp_catalog_write_budget(&budgets[i].row);
+			dp_catalog_write_budget(&budgets[i].row, DP_BUDGET_TOTAL);
 	for (i = 0; i < dataset_count; i++)
 		if (datasets[i].changed)
-			dp_catalog_write_dataset(&datasets[i].row);
+			dp_catalog_write_dataset(&datasets[i].row, DP_DATASET_SPENT);
 	for (i = 0; i < batch_count; i++)
 		if (batches[i].changed)
 			dp_catalog_write_batch(&batches[i].row);

@@ -143,7 +143,7 @@ dp_ledger_owner_dataset(const char *dataset, bool create)
 	if (found == DP_FOUND && row.stale && !XactReadOnly &&
 		dp_ledger_payer_owns(caller, &row) &&
 		dp_catalog_read_dataset(name, DP_ROW_WAIT, &row) == DP_FOUND)
-		dp_catalog_adopt_dataset(&row);
+		dp_catalog_write_dataset(&row, 0);
 	dp_bridge_owner_end(&saved);
 	if (found != DP_FOUND)
 		raise_no_dataset(name);
@@ -331,7 +331,7 @@ replace_cap(const char *name, const dp_dataset_row *wanted)
 	row.floor = wanted->floor;
 	row.ceiled = wanted->ceiled;
 	row.ceiling = wanted->ceiling;
-	dp_catalog_write_cap(&row);
+	dp_catalog_write_dataset(&row, DP_DATASET_CAP);
 	dp_bridge_owner_end(&saved);
 }
 
@@ -465,7 +465,7 @@ dp_ledger_sql_neighbours(PG_FUNCTION_ARGS)
 					 errhint("Protect the tables in a new dataset, and "
 							 "choose before the first query.")));
 		row.replace_one = replace_one;
-		dp_catalog_write_neighbours(&row);
+		dp_catalog_write_dataset(&row, DP_DATASET_NEIGHBOURS);
 	}
 	dp_bridge_owner_end(&saved);
 	PG_RETURN_VOID();
@@ -614,7 +614,7 @@ replace_grant(dp_budget_row *row, const dp_budget_row *grant)
 	row->limit = grant->limit;
 	row->renews = grant->renews;
 	row->renew = grant->renew;
-	dp_catalog_write_limit(row);
+	dp_catalog_write_budget(row, DP_BUDGET_LIMIT);
 }
 
 static void
@@ -747,7 +747,7 @@ dp_ledger_sql_revoke(PG_FUNCTION_ARGS)
 	if (found)
 	{
 		row.active = false;
-		dp_catalog_write_limit(&row);
+		dp_catalog_write_budget(&row, DP_BUDGET_LIMIT);
 		dp_catalog_forget_answers(dataset, row.role);
 		if (OidIsValid(role))
 			share_views(dataset, NameStr(name), caller, false);

@@ -100,7 +100,7 @@ warn_of_view(const RangeVar *view)
 
 /* The protected relation that the table is a part of, or InvalidOid. */
 static Oid
-root_of(const RangeVar *table)
+tree_root(const RangeVar *table)
 {
 	Oid			relid = RangeVarGetRelid(table, NoLock, true);
 
@@ -111,7 +111,7 @@ root_of(const RangeVar *table)
 static void
 warn_of_tree(const RangeVar *table)
 {
-	Oid			root = root_of(table);
+	Oid			root = tree_root(table);
 
 	if (OidIsValid(root))
 		dp_protect_warn_of(root, dp_protect_list_exposures(root, NoLock));
@@ -136,7 +136,7 @@ warn_of_owner(Oid relid)
 static void
 warn_of_object(const RangeVar *table, const char *what)
 {
-	Oid			root = root_of(table);
+	Oid			root = tree_root(table);
 
 	if (OidIsValid(root))
 		ereport(WARNING,
