@@ -87,19 +87,14 @@ BEGIN
 END
 $make$;
 
-CREATE FUNCTION dp_pg.group_count_add(dp_pg.tally_state, integer, dp_pg.tally_spec)
+CREATE FUNCTION dp_pg.group_sum_add(
+	dp_pg.tally_state, dp_pg.tally_spec, VARIADIC "any")
 RETURNS dp_pg.tally_state
 LANGUAGE c IMMUTABLE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'dp_group_count_add';
-COMMENT ON FUNCTION dp_pg.group_count_add(dp_pg.tally_state, integer, dp_pg.tally_spec) IS
-'counts a row in its public group; only within an aggregate';
-
-CREATE AGGREGATE dp_pg.group_counts(integer, dp_pg.tally_spec) (
-	sfunc = dp_pg.group_count_add, stype = dp_pg.tally_state,
-	combinefunc = dp_pg.tally_combine, parallel = safe
-);
-COMMENT ON AGGREGATE dp_pg.group_counts(integer, dp_pg.tally_spec) IS
-'exact number of rows of every public group, by the places of rows; a row without a place is skipped; used only within private queries';
+AS 'MODULE_PATHNAME', 'dp_group_sum_add';
+COMMENT ON FUNCTION dp_pg.group_sum_add(
+	dp_pg.tally_state, dp_pg.tally_spec, VARIADIC "any") IS
+'adds the values of a row in its public group; only within an aggregate';
 
 CREATE FUNCTION dp_pg.group_sum_combine(dp_pg.tally_state, dp_pg.tally_state)
 RETURNS dp_pg.tally_state
@@ -108,33 +103,12 @@ AS 'MODULE_PATHNAME', 'dp_group_sum_combine';
 COMMENT ON FUNCTION dp_pg.group_sum_combine(dp_pg.tally_state, dp_pg.tally_state) IS
 'adds two states; only within an aggregate';
 
-DO $make$
-DECLARE
-	type text;
-	symbol text;
-BEGIN
-	FOR type, symbol IN VALUES
-		('smallint', 'int2'), ('integer', 'int4'), ('bigint', 'int8'),
-		('real', 'float4'), ('double precision', 'float8'),
-		('numeric', 'numeric')
-	LOOP
-		EXECUTE pg_catalog.format($sql$
-			CREATE FUNCTION dp_pg.group_sum_add(dp_pg.tally_state, integer, %1$s, dp_pg.tally_spec)
-			RETURNS dp_pg.tally_state
-			LANGUAGE c IMMUTABLE PARALLEL SAFE
-			AS 'MODULE_PATHNAME', 'dp_group_sum_add_%2$s';
-			COMMENT ON FUNCTION dp_pg.group_sum_add(dp_pg.tally_state, integer, %1$s, dp_pg.tally_spec) IS
-			'adds a value, clamped and rounded to the grid, in its public group; only within an aggregate';
-			CREATE AGGREGATE dp_pg.group_sums(integer, %1$s, dp_pg.tally_spec) (
-				sfunc = dp_pg.group_sum_add, stype = dp_pg.tally_state,
-				combinefunc = dp_pg.group_sum_combine, parallel = safe
-			);
-			COMMENT ON AGGREGATE dp_pg.group_sums(integer, %1$s, dp_pg.tally_spec) IS
-			'exact sum of values clamped to a grid in every public group, by the places of rows; NULL, NaN and rows without a place are skipped; used only within private queries';
-		$sql$, type, symbol);
-	END LOOP;
-END
-$make$;
+CREATE AGGREGATE dp_pg.group_sums(dp_pg.tally_spec, VARIADIC "any") (
+	sfunc = dp_pg.group_sum_add, stype = dp_pg.tally_state,
+	combinefunc = dp_pg.group_sum_combine, parallel = safe
+);
+COMMENT ON AGGREGATE dp_pg.group_sums(dp_pg.tally_spec, VARIADIC "any") IS
+'exact counts, and sums of values clamped to a grid, in every public group; which argument is a key or is counted or added, the spec says; NULL, NaN and rows in no public group are skipped; used only within private queries';
 
 CREATE FUNCTION dp_pg.distinct_add(internal, anyelement, dp_pg.tally_spec)
 RETURNS internal

@@ -58,37 +58,22 @@ dp_count_weight_scale(int64 beyond)
 	return scale;
 }
 
-static int64
-weigh_float(const dp_weight_scale *scale, float8 x)
-{
-	return isnan(x) ? 0 : granules_of_float(&scale->spec, x);
-}
-
-static int64
-weigh_numeric(const dp_weight_scale *scale, Numeric x)
-{
-	return numeric_is_nan(x) ? 0 :
-		granules_of_numeric(&scale->spec, &scale->bounds, x);
-}
-
 /* dp_count_weigh: the granules of a value of a numeric base type; 0A000. */
 int64
 dp_count_weigh(const dp_weight_scale *scale, Datum value, Oid type)
 {
+	int64		granules;
+
 	switch (type)
 	{
 		case INT2OID:
-			return granules_of_integer(&scale->spec, DatumGetInt16(value));
 		case INT4OID:
-			return granules_of_integer(&scale->spec, DatumGetInt32(value));
 		case INT8OID:
-			return granules_of_integer(&scale->spec, DatumGetInt64(value));
 		case FLOAT4OID:
-			return weigh_float(scale, DatumGetFloat4(value));
 		case FLOAT8OID:
-			return weigh_float(scale, DatumGetFloat8(value));
 		case NUMERICOID:
-			return weigh_numeric(scale, DatumGetNumeric(value));
+			return dp_find_granules(&scale->spec, &scale->bounds, type, value,
+									&granules) ? granules : 0;
 	}
 	/* a direct call of dp_pg.count_conditions may pass anything */
 	ereport(ERROR,

@@ -197,8 +197,38 @@ dp_tally_state_of(FunctionCallInfo fcinfo, int64 n)
 	return (dp_tally_state *) PG_GETARG_POINTER(0);
 }
 
-/* ---- group_sums.c: counts and sums of groups ---- */
-extern Const *dp_count_group_spec(int64 words, const dp_grid *grid);
+/* ---- group_sums.c: the public group of a row; numbers of groups ---- */
+extern Const *dp_count_group_keys(const dp_axis_finder *finder, Size length,
+								  const int32 *map, int64 n, int32 places);
+
+/* A key: which argument, and its public values, by dp_count_group_keys. */
+typedef struct dp_group_key
+{
+	int			argument;
+	const Const *keys;
+} dp_group_key;
+
+/*
+ * A value: the sum of an argument of this base type on a grid; or, without
+ * one, the number of rows whose argument is not NULL (ANYOID), or of all rows
+ * (InvalidOid).
+ */
+typedef struct dp_group_value
+{
+	Oid			type;
+	int			argument;
+	const dp_grid *grid;
+} dp_group_value;
+
+/* Most arguments of one dp_pg.group_sums beside state and spec. */
+#define DP_GROUP_ARGUMENTS_MAX (FUNC_MAX_ARGS - 2)
+
+extern Const *dp_count_group_spec(int64 groups, int arguments, int nkeys,
+								  const dp_group_key *keys, int nvalues,
+								  const dp_group_value *values);
+extern Aggref *dp_count_group_sums(const Aggref *asked, const Const *spec,
+								   List *arguments);
+extern void *dp_count_group_number(Datum of, int64 group, int value);
 
 /* ---- count_tables.c: tables over axes ---- */
 

@@ -13,6 +13,7 @@
 
 #include <math.h>
 
+#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
@@ -153,6 +154,57 @@ granules_of_numeric(const dp_sum_spec *spec, const dp_numeric_bounds *bounds,
 	return DatumGetInt64(DirectFunctionCall1(
 							 numeric_int8,
 							 DirectFunctionCall1(numeric_floor, y)));
+}
+
+static inline bool
+dp_find_float_granules(const dp_sum_spec *spec, float8 x, int64 *granules)
+{
+	if (isnan(x))
+		return false;
+	*granules = granules_of_float(spec, x);
+	return true;
+}
+
+static inline bool
+dp_find_numeric_granules(const dp_sum_spec *spec,
+						 const dp_numeric_bounds *bounds, Numeric x,
+						 int64 *granules)
+{
+	if (numeric_is_nan(x))
+		return false;
+	*granules = granules_of_numeric(spec, bounds, x);
+	return true;
+}
+
+/*
+ * The same for a value of a numeric base type: false if it is not counted,
+ * because it is NaN.  `bounds` are needed for numeric only.
+ */
+static pg_attribute_always_inline bool
+dp_find_granules(const dp_sum_spec *spec, const dp_numeric_bounds *bounds,
+				 Oid type, Datum value, int64 *granules)
+{
+	switch (type)
+	{
+		case INT2OID:
+			*granules = granules_of_integer(spec, DatumGetInt16(value));
+			return true;
+		case INT4OID:
+			*granules = granules_of_integer(spec, DatumGetInt32(value));
+			return true;
+		case INT8OID:
+			*granules = granules_of_integer(spec, DatumGetInt64(value));
+			return true;
+		case FLOAT4OID:
+			return dp_find_float_granules(spec, DatumGetFloat4(value),
+										  granules);
+		case FLOAT8OID:
+			return dp_find_float_granules(spec, DatumGetFloat8(value),
+										  granules);
+		default:
+			return dp_find_numeric_granules(spec, bounds,
+											DatumGetNumeric(value), granules);
+	}
 }
 
 #endif							/* DP_TO_GRID_H */

@@ -1,13 +1,7 @@
 /*
  * group_sums.c
- *	  Counts and bounded sums of all public groups, in one state.
- *
- *	  dp_pg.group_counts(place, spec)		rows: a word for each group
- *	  dp_pg.group_sums(place, x, spec)		as dp_pg.bounded_sum: three words,
- *											sum_state.c
- *
- * The state is that of a tally: flat, updated in place.  A row whose place is
- * NULL is not counted.
+ *	  The public group of a row; counts and bounded sums of all public groups,
+ *	  in one state; rows counted in ranges.
  */
 #include "postgres.h"
 
@@ -100,99 +94,392 @@ dp_tally_state_out(PG_FUNCTION_ARGS)
 	dp_bridge_forbid_output("dp_pg.tally_state");
 }
 
-typedef struct group_spec
+/* ----------------
+ *		The public group of a row.
+ *
+ * A place among the public groups is computed key by key, the first key
+ * varying slowest, as
+ *
+ *		group_place(group_place(0, k1, keys of k1), k2, keys of k2)
+ *
+ * where the public values of a key are a constant without pointers, looked up
+ * like an axis (axis.c).  A literal key has one value and needs no call.  A
+ * key computed from a column with public values is looked up by the column,
+ * whose places are mapped to the key's.
+ *
+ * A key that is released by threshold because of its many values
+ * (run/key_domains.c) is looked up separately, by dp_pg.key_place, and its
+ * place becomes part of the name of the row's group.
+ * ----------------
+ */
+
+/* The public values of one key, flat. */
+typedef struct group_keys
 {
 	int32		vl_len_;
-	int64		words;			/* of the state */
-	dp_sum_spec grid;			/* for sums */
-} group_spec;
+	int32		size;			/* number of values, with other and NULL */
+	int64		map;			/* offset of the map from places that are found
+								 * to places of the key; or 0 */
+	dp_axis_finder finder;		/* last, since its length varies */
+} group_keys;
 
-#define VALUE_ARGUMENT 2
-#define GRID_OF(spec) (&((const group_spec *) (spec))->grid)
-#include "transitions.h"
+PG_FUNCTION_INFO_V1(dp_group_place);
+PG_FUNCTION_INFO_V1(dp_key_place);
 
-static void
-check_call_site(FunctionCallInfo fcinfo)
+/*
+ * The public values that a release puts into its calls; no other caller has
+ * any.
+ */
+static const group_keys *
+require_keys(FunctionCallInfo fcinfo, int argument, const char *function)
 {
-	dp_count_check_call_site(fcinfo);
+	if (unlikely(PG_ARGISNULL(argument)))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("%s can be used only inside private queries",
+						function),
+				 errhint("Group by the key itself.")));
+	return (const group_keys *) PG_GETARG_POINTER(argument);
 }
 
-static inline Datum
-skip_row(FunctionCallInfo fcinfo)
+/* The place of a key's value, or -1. */
+static pg_noinline int64
+group_find_place(const group_keys *keys, Datum value, bool isnull)
 {
-	const group_spec *spec = (const group_spec *) PG_GETARG_POINTER(3);
+	int64		place = dp_places_axis_find_flat(&keys->finder, value, isnull);
 
-	PG_RETURN_POINTER(dp_tally_state_of(fcinfo, spec->words));
-}
-
-static inline Datum
-count_row(FunctionCallInfo fcinfo, const dp_sum_spec *grid, int64 granules)
-{
-	const group_spec *spec = (const group_spec *) PG_GETARG_POINTER(3);
-	dp_tally_state *state = dp_tally_state_of(fcinfo, spec->words);
-
-	if (!PG_ARGISNULL(1))
-		dp_sum_state_add((dp_sum_state *) state->counts + PG_GETARG_INT32(1),
-						 granules);
-	PG_RETURN_POINTER(state);
-}
-
-/* dp_group_sum_add_*: transition functions (state, place, x, spec). */
-DP_NUMBER_TRANSITIONS(dp_group_sum_add)
-
-PG_FUNCTION_INFO_V1(dp_group_count_add);
-PG_FUNCTION_INFO_V1(dp_group_sum_combine);
-
-/* dp_group_count_add: transition function (state, place, spec) -> state. */
-Datum
-dp_group_count_add(PG_FUNCTION_ARGS)
-{
-	const group_spec *spec;
-	dp_tally_state *state;
-
-	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
-		check_call_site(fcinfo);
-	spec = (const group_spec *) PG_GETARG_POINTER(2);
-	state = dp_tally_state_of(fcinfo, spec->words);
-	if (!PG_ARGISNULL(1))
-		state->counts[PG_GETARG_INT32(1)]++;
-	PG_RETURN_POINTER(state);
-}
-
-/* dp_group_sum_combine: sums add, group by group. */
-Datum
-dp_group_sum_combine(PG_FUNCTION_ARGS)
-{
-	dp_tally_state *a;
-	const dp_tally_state *b;
-	int			i;
-
-	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
-		check_call_site(fcinfo);
-	a = (dp_tally_state *) PG_GETARG_POINTER(0);
-	b = (const dp_tally_state *) PG_GETARG_POINTER(1);
-	if (a->n != b->n)
-		elog(ERROR, "sums of different groups");
-	for (i = 0; i < a->n / DP_SUM_WORDS; i++)
-		dp_sum_state_merge((dp_sum_state *) a->counts + i,
-						   (const dp_sum_state *) b->counts + i);
-	PG_RETURN_POINTER(a);
+	if (place >= 0 && keys->map != 0)
+		place = ((const int32 *) ((const char *) keys + keys->map))[place];
+	return place;
 }
 
 /*
- * dp_count_group_spec
- *	  The constant for either aggregate: words of the state, and the grid of
- *	  sums (NULL: rows are counted).
+ * dp_group_place
+ *	  SQL: dp_pg.group_place(place by the keys before, key, its public values)
+ *	  -> place, or NULL if the row is in no public group.
+ */
+Datum
+dp_group_place(PG_FUNCTION_ARGS)
+{
+	const group_keys *keys = require_keys(fcinfo, 2, "dp_pg.group_place");
+	int64		place;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	place = group_find_place(keys, PG_GETARG_DATUM(1), PG_ARGISNULL(1));
+	if (place < 0)
+		PG_RETURN_NULL();
+	PG_RETURN_INT32(PG_GETARG_INT32(0) * keys->size + (int32) place);
+}
+
+/*
+ * dp_key_place
+ *	  SQL: dp_pg.key_place(key, its public values) -> place among them, or NULL
+ *	  if it is none of them.
+ */
+Datum
+dp_key_place(PG_FUNCTION_ARGS)
+{
+	const group_keys *keys = require_keys(fcinfo, 1, "dp_pg.key_place");
+	int64		place = group_find_place(keys, PG_GETARG_DATUM(0),
+										 PG_ARGISNULL(0));
+
+	if (place < 0)
+		PG_RETURN_NULL();
+	PG_RETURN_INT64(place);
+}
+
+/*
+ * dp_count_group_keys
+ *	  The constant for these functions: public values for the look-up, and the
+ *	  place for each of n values found (NULL: its own).
  */
 Const *
-dp_count_group_spec(int64 words, const dp_grid *grid)
+dp_count_group_keys(const dp_axis_finder *finder, Size length,
+					const int32 *map, int64 n, int32 places)
 {
-	group_spec *spec = palloc0(sizeof(group_spec));
+	Size		size = MAXALIGN(offsetof(group_keys, finder) + length);
+	Size		mapped = map == NULL ? 0 : sizeof(int32) * n;
+	group_keys *keys = palloc0(size + mapped);
 
-	spec->words = words;
-	if (grid != NULL)
-		dp_count_fill_spec(grid, &spec->grid);
-	return dp_places_tally_spec_const(spec, sizeof(group_spec));
+	memcpy(&keys->finder, finder, length);
+	if (map != NULL)
+	{
+		memcpy((char *) keys + size, map, mapped);
+		keys->map = (int64) size;
+	}
+	keys->size = places;
+	return dp_places_tally_spec_const(keys, size + mapped);
+}
+
+/* ----------------
+ *		Counts and sums of all public groups, in one state.
+ *
+ * dp_pg.group_sums(spec, arguments) finds the group of a row once, from the
+ * arguments that are its keys, and adds each value of the row to the numbers
+ * of that group: those of sums (dp_sum_state), then counts, a word each.  A
+ * row in no public group is not counted.
+ * ----------------
+ */
+
+typedef struct group_key
+{
+	int64		argument;		/* of the function */
+	int64		keys;			/* offset of its group_keys */
+} group_key;
+
+typedef struct group_value
+{
+	Oid			type;			/* base type of the argument; see
+								 * dp_group_value */
+	int32		argument;
+	dp_sum_spec grid;			/* of a sum */
+} group_value;
+
+typedef struct group_spec
+{
+	int32		vl_len_;
+	int32		groups;
+	int32		arguments;		/* number of the function's */
+	int32		nkeys;
+	int32		sums;			/* the first of the values */
+	int32		nvalues;
+	int64		words;			/* of a group */
+	int64		keys;			/* offset of a group_key for each key */
+	group_value values[FLEXIBLE_ARRAY_MEMBER];
+} group_spec;
+
+typedef struct group_state
+{
+	int32		vl_len_;
+	int32		groups;
+	int32		sums;			/* in each group, before the counts */
+	int32		counts;
+	int64		words[FLEXIBLE_ARRAY_MEMBER];
+} group_state;
+
+PG_FUNCTION_INFO_V1(dp_group_sum_add);
+PG_FUNCTION_INFO_V1(dp_group_sum_combine);
+
+static int64
+group_words(int sums, int counts)
+{
+	return (int64) DP_SUM_WORDS * sums + counts;
+}
+
+/* Also keeps the bounds of numeric sums, by value, in fn_extra. */
+static pg_noinline void
+check_call_site(FunctionCallInfo fcinfo)
+{
+	const group_spec *spec;
+	dp_numeric_bounds *bounds;
+	MemoryContext old;
+	int			i;
+
+	dp_bridge_check_call_site(fcinfo, PG_NARGS() >= 2 && !PG_ARGISNULL(1) &&
+							  !get_fn_expr_variadic(fcinfo->flinfo),
+							  "dp_pg.group_sums", "Use dp_count or dp_sum.");
+	spec = (const group_spec *) PG_GETARG_POINTER(1);
+	if (PG_NARGS() != spec->arguments)
+		elog(ERROR, "dp_pg.group_sums got %d arguments", PG_NARGS());
+	old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+	bounds = palloc0(sizeof(dp_numeric_bounds) * Max(spec->sums, 1));
+	for (i = 0; i < spec->sums; i++)
+		if (spec->values[i].type == NUMERICOID)
+			bounds[i] = numeric_bounds(&spec->values[i].grid);
+	fcinfo->flinfo->fn_extra = bounds;
+	MemoryContextSwitchTo(old);
+}
+
+static pg_noinline group_state *
+group_state_new(const group_spec *spec)
+{
+	Size		size = offsetof(group_state, words) +
+	sizeof(int64) * spec->words * spec->groups;
+	group_state *state = palloc0(size);
+
+	SET_VARSIZE(state, size);
+	state->groups = spec->groups;
+	state->sums = spec->sums;
+	state->counts = spec->nvalues - spec->sums;
+	return state;
+}
+
+/* The place of the row's group, or -1. */
+static pg_attribute_always_inline int64
+group_of_row(FunctionCallInfo fcinfo, const group_spec *spec)
+{
+	const group_key *key =
+	(const group_key *) ((const char *) spec + spec->keys);
+	int64		place = 0;
+	int			i;
+
+	for (i = 0; i < spec->nkeys; i++, key++)
+	{
+		const group_keys *keys =
+		(const group_keys *) ((const char *) spec + key->keys);
+		int64		found = group_find_place(keys,
+											 PG_GETARG_DATUM(key->argument),
+											 PG_ARGISNULL(key->argument));
+
+		if (found < 0)
+			return -1;
+		place = place * keys->size + found;
+	}
+	return place;
+}
+
+/*
+ * dp_group_sum_add
+ *	  Transition function (state, spec, arguments) -> state, in place.
+ */
+Datum
+dp_group_sum_add(PG_FUNCTION_ARGS)
+{
+	const group_spec *spec;
+	const group_value *value;
+	const group_value *end;
+	group_state *state;
+	int64	   *word;
+	int64		place;
+
+	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
+		check_call_site(fcinfo);
+	spec = (const group_spec *) PG_GETARG_POINTER(1);
+	state = unlikely(PG_ARGISNULL(0)) ? group_state_new(spec) :
+		(group_state *) PG_GETARG_POINTER(0);
+	place = group_of_row(fcinfo, spec);
+	if (place < 0)
+		PG_RETURN_POINTER(state);
+	word = state->words + place * spec->words;
+	value = spec->values;
+	for (end = value + spec->sums; value < end; value++)
+	{
+		const dp_numeric_bounds *bounds =
+		(const dp_numeric_bounds *) fcinfo->flinfo->fn_extra +
+		(value - spec->values);
+		int64		granules;
+
+		if (!PG_ARGISNULL(value->argument) &&
+			dp_find_granules(&value->grid, bounds, value->type,
+							 PG_GETARG_DATUM(value->argument), &granules))
+			dp_sum_state_add((dp_sum_state *) word, granules);
+		word += DP_SUM_WORDS;
+	}
+	for (end = spec->values + spec->nvalues; value < end; value++, word++)
+		if (!OidIsValid(value->type) || !PG_ARGISNULL(value->argument))
+			(*word)++;
+	PG_RETURN_POINTER(state);
+}
+
+/* dp_group_sum_combine: numbers add, group by group. */
+Datum
+dp_group_sum_combine(PG_FUNCTION_ARGS)
+{
+	group_state *a;
+	const group_state *b;
+	int64	   *to;
+	const int64 *from;
+	int			group;
+	int			i;
+
+	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
+		dp_count_check_call_site(fcinfo);
+	a = (group_state *) PG_GETARG_POINTER(0);
+	b = (const group_state *) PG_GETARG_POINTER(1);
+	if (a->groups != b->groups || a->sums != b->sums || a->counts != b->counts)
+		elog(ERROR, "sums of different groups");
+	to = a->words;
+	from = b->words;
+	for (group = 0; group < a->groups; group++)
+	{
+		for (i = 0; i < a->sums; i++)
+		{
+			dp_sum_state_merge((dp_sum_state *) to,
+							   (const dp_sum_state *) from);
+			to += DP_SUM_WORDS;
+			from += DP_SUM_WORDS;
+		}
+		for (i = 0; i < a->counts; i++)
+			*to++ += *from++;
+	}
+	PG_RETURN_POINTER(a);
+}
+
+/* ---- for the release ---- */
+
+/*
+ * dp_count_group_spec
+ *	  The constant for dp_pg.group_sums with so many further arguments; sums
+ *	  come before counts in `values`.
+ */
+Const *
+dp_count_group_spec(int64 groups, int arguments, int nkeys,
+					const dp_group_key *keys, int nvalues,
+					const dp_group_value *values)
+{
+	Size		size = offsetof(group_spec, values) +
+	sizeof(group_value) * nvalues;
+	Size		at = size + sizeof(group_key) * nkeys;
+	group_spec *spec;
+	group_key  *key;
+	int			i;
+
+	for (i = 0; i < nkeys; i++)
+		at += MAXALIGN(VARSIZE(DatumGetPointer(keys[i].keys->constvalue)));
+	spec = palloc0(at);
+	spec->groups = (int32) groups;
+	spec->arguments = arguments + 2;
+	spec->nkeys = nkeys;
+	spec->nvalues = nvalues;
+	spec->keys = (int64) size;
+	for (i = 0; i < nvalues; i++)
+	{
+		spec->values[i].type = values[i].type;
+		spec->values[i].argument = values[i].argument + 2;
+		if (values[i].grid == NULL)
+			continue;
+		dp_count_fill_spec(values[i].grid, &spec->values[i].grid);
+		spec->sums++;
+	}
+	spec->words = group_words(spec->sums, nvalues - spec->sums);
+	key = (group_key *) ((char *) spec + size);
+	size += sizeof(group_key) * nkeys;
+	for (i = 0; i < nkeys; i++, key++)
+	{
+		const void *flat = DatumGetPointer(keys[i].keys->constvalue);
+
+		key->argument = keys[i].argument + 2;
+		key->keys = (int64) size;
+		memcpy((char *) spec + size, flat, VARSIZE(flat));
+		size += MAXALIGN(VARSIZE(flat));
+	}
+	return dp_places_tally_spec_const(spec, at);
+}
+
+/* dp_count_group_sums: dp_pg.group_sums(spec, arguments). */
+Aggref *
+dp_count_group_sums(const Aggref *asked, const Const *spec, List *arguments)
+{
+	Oid			types[2] = {spec->consttype, ANYOID};
+
+	return dp_count_native(asked, dp_catalog_function("group_sums", 2, types),
+						   dp_catalog_type("tally_state"),
+						   lcons((void *) spec, arguments));
+}
+
+/*
+ * dp_count_group_number: a value's number in a group: an int64, or a
+ * dp_sum_state.
+ */
+void *
+dp_count_group_number(Datum of, int64 group, int value)
+{
+	group_state *state = (group_state *) DatumGetPointer(of);
+	int			sums = Min(value, state->sums);
+
+	return state->words + group * group_words(state->sums, state->counts) +
+		group_words(sums, value - sums);
 }
 
 /* ----------------
@@ -342,7 +629,8 @@ dp_count_range_counts(const Aggref *asked, Oid type)
 {
 	TargetEntry *given = linitial(asked->args);
 	Expr	   *argument = widen(copyObject(given->expr), type);
-	Const	   *spec = dp_count_group_spec(dp_count_ranges(type).n, NULL);
+	Const	   *spec = dp_places_tally_spec_const(palloc0(sizeof(int64)),
+												 sizeof(int64));
 	Oid			types[2] = {getBaseType(exprType((Node *) argument)),
 	spec->consttype};
 

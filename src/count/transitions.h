@@ -2,7 +2,7 @@
  * transitions.h
  *	  Transition functions (state, x, spec) -> state of an exact aggregate over
  *	  numbers, in place, one for each type: shared by bounded_sum,
- *	  bounded_squares, grid_counts and group_sums.
+ *	  bounded_squares and grid_counts.
  *
  * The file of an aggregate includes this once, defines
  *
@@ -11,8 +11,7 @@
  *	  count_row(fcinfo, spec, granules)	the state, with the row
  *
  * and names its functions with DP_NUMBER_TRANSITIONS(prefix).  If x is not the
- * first argument, or the spec is no dp_sum_spec, it defines VALUE_ARGUMENT or
- * GRID_OF(spec) before.
+ * second argument, it defines VALUE_ARGUMENT before.
  *
  * NULL and NaN are skipped; infinities are clamped; what a row adds depends
  * only on the row.  The functions are not strict, because the executor's test
@@ -26,9 +25,6 @@
 #ifndef VALUE_ARGUMENT
 #define VALUE_ARGUMENT 1
 #endif
-#ifndef GRID_OF
-#define GRID_OF(spec) ((const dp_sum_spec *) (spec))
-#endif
 
 static void check_call_site(FunctionCallInfo fcinfo);
 static inline Datum skip_row(FunctionCallInfo fcinfo);
@@ -38,7 +34,7 @@ static inline Datum count_row(FunctionCallInfo fcinfo,
 static inline const dp_sum_spec *
 grid_argument(FunctionCallInfo fcinfo)
 {
-	return GRID_OF(PG_GETARG_POINTER(VALUE_ARGUMENT + 1));
+	return (const dp_sum_spec *) PG_GETARG_POINTER(VALUE_ARGUMENT + 1);
 }
 
 static inline const dp_sum_spec *

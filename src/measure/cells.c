@@ -53,11 +53,13 @@ add_states(dp_cells *cells, TupleTableSlot *slot)
 		for (i = 0; i < spec->nmeasures; i++)
 		{
 			const dp_measure *measure = &spec->measures[i];
-			bool		isnull = slot->tts_isnull[i];
+			int			column = measure->first_column;
+			bool		isnull = slot->tts_isnull[column];
 			Datum		value = 0;
 
 			if (!isnull)
-				value = dp_measure_group_value(measure, slot->tts_values[i],
+				value = dp_measure_group_value(measure,
+											   slot->tts_values[column],
 											   group);
 			measure->ops->load(measure, &value, &isnull, cell, cells->keep);
 			cell += measure->ncells;

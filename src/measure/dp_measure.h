@@ -175,6 +175,7 @@ struct dp_measure
 	int			first_exact;	/* of its exact aggregates */
 	int			columns;		/* their number */
 	int			first_column;	/* of the inner row, set by the release */
+	int			state_value;	/* if that is a state, its number there */
 };
 
 /* ---- registry.c ---- */
@@ -383,7 +384,7 @@ extern Expr *dp_measure_row_place(const dp_measure *measure, Expr *argument,
 								  dp_axis_kind kind, const Const *lookup);
 extern void dp_measure_group_by_place(const dp_release_spec *spec,
 									  Query *inner);
-extern bool dp_measure_fits_states(const dp_release_spec *spec);
+extern void dp_measure_set_states(dp_release_spec *spec);
 extern Datum dp_measure_group_value(const dp_measure *measure, Datum state,
 									int64 group);
 

@@ -1,7 +1,7 @@
 /*
  * group_place.c
  *	  The public group of a row, found before rows are grouped, and the
- *	  aggregates of all groups in one state.
+ *	  numbers of all groups in states.
  */
 #include "postgres.h"
 
@@ -17,133 +17,18 @@
 #include "../count/dp_to_grid.h"
 #include "dp_measure.h"
 
-static Aggref *group_state(const dp_release_spec *spec,
-						   const dp_measure *measure,
-						   const Aggref *native, Expr *place);
-
 /* ----------------
  *		The public group of a row, looked up before rows are grouped.
  *
  * An inner query groups by one integer, the place of the row among the public
- * groups, and not by raw keys; or it keeps all groups in arrays and does not
- * group.  So it has at most one group more than the answer has rows: the
- * memory of grouping follows from public facts, and it never spills to disk.
- * A row whose key is not public has the place NULL.
- *
- * A place is computed key by key, the first key varying slowest:
- *
- *		group_place(group_place(0, k1, keys of k1), k2, keys of k2)
- *
- * where the public values of a key are a constant without pointers, looked up
- * like an axis (axis.c).  A literal key has one value and needs no call.  A
- * key computed from a column with public values is looked up by the column,
- * whose places are mapped to the key's.
- *
- * A key that is released by threshold because of its many values
- * (run/key_domains.c) is looked up separately, by dp_pg.key_place, and its
- * place becomes part of the name of the row's group.
+ * groups, and not by raw keys; or it keeps the numbers of all groups in states
+ * and does not group.  So it has at most one group more than the answer has
+ * rows: the memory of grouping follows from public facts, and it never spills
+ * to disk.  A row whose key is not public has the place NULL.
  * ----------------
  */
 
-/* The public values of one key, flat. */
-typedef struct dp_group_keys
-{
-	int32		vl_len_;
-	int32		size;			/* number of values, with other and NULL */
-	int64		map;			/* offset of the map from places that are found
-								 * to places of the key; or 0 */
-	dp_axis_finder finder;		/* last, since its length varies */
-} dp_group_keys;
-
-PG_FUNCTION_INFO_V1(dp_group_place);
-PG_FUNCTION_INFO_V1(dp_key_place);
-
-/*
- * The public values that a release puts into its calls; no other caller has
- * any.
- */
-static const dp_group_keys *
-require_keys(FunctionCallInfo fcinfo, int argument, const char *function)
-{
-	if (unlikely(PG_ARGISNULL(argument)))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("%s can be used only inside private queries",
-						function),
-				 errhint("Group by the key itself.")));
-	return (const dp_group_keys *) PG_GETARG_POINTER(argument);
-}
-
-/* The place of a key's value, or -1. */
-static int64
-place_find_place(const dp_group_keys *keys, Datum value, bool isnull)
-{
-	int64		place = dp_places_axis_find_flat(&keys->finder, value, isnull);
-
-	if (place >= 0 && keys->map != 0)
-		place = ((const int32 *) ((const char *) keys + keys->map))[place];
-	return place;
-}
-
-/*
- * dp_group_place
- *	  SQL: dp_pg.group_place(place by the keys before, key, its public values)
- *	  -> place, or NULL if the row is in no public group.
- */
-Datum
-dp_group_place(PG_FUNCTION_ARGS)
-{
-	const dp_group_keys *keys = require_keys(fcinfo, 2, "dp_pg.group_place");
-	int64		place;
-
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	place = place_find_place(keys, PG_GETARG_DATUM(1), PG_ARGISNULL(1));
-	if (place < 0)
-		PG_RETURN_NULL();
-	PG_RETURN_INT32(PG_GETARG_INT32(0) * keys->size + (int32) place);
-}
-
-/*
- * dp_key_place
- *	  SQL: dp_pg.key_place(key, its public values) -> place among them, or NULL
- *	  if it is none of them.
- */
-Datum
-dp_key_place(PG_FUNCTION_ARGS)
-{
-	const dp_group_keys *keys = require_keys(fcinfo, 1, "dp_pg.key_place");
-	int64		place = place_find_place(keys, PG_GETARG_DATUM(0),
-										 PG_ARGISNULL(0));
-
-	if (place < 0)
-		PG_RETURN_NULL();
-	PG_RETURN_INT64(place);
-}
-
 /* ---- the inner query ---- */
-
-/*
- * A constant for dp_pg.group_place: public values for the look-up, and the
- * place for each of n values found (NULL: its own).
- */
-static Const *
-make_keys(const dp_axis_finder *finder, Size length, const int32 *map,
-		  int64 n, int32 places)
-{
-	Size		size = MAXALIGN(offsetof(dp_group_keys, finder) + length);
-	Size		mapped = map == NULL ? 0 : sizeof(int32) * n;
-	dp_group_keys *keys = palloc0(size + mapped);
-
-	memcpy(&keys->finder, finder, length);
-	if (map != NULL)
-	{
-		memcpy((char *) keys + size, map, mapped);
-		keys->map = (int64) size;
-	}
-	keys->size = places;
-	return dp_places_tally_spec_const(keys, size + mapped);
-}
 
 /* Does a row's place among public groups depend on the key? */
 static bool
@@ -169,8 +54,8 @@ keys_of(const dp_release_spec *spec, int key)
 	int64		n;
 	const int32 *map = dp_places_domain_map(domain, &n);
 
-	return make_keys(finder, length, map, n,
-					 spec->large[key] ? 1 : (int32) size);
+	return dp_count_group_keys(finder, length, map, n,
+							   spec->large[key] ? 1 : (int32) size);
 }
 
 static Oid
@@ -247,26 +132,218 @@ group_by(Query *inner, int nkeys, Expr *place)
 	inner->groupClause = list_make1(clause);
 }
 
+/* ----------------
+ *		Counts and sums of all public groups in states.
+ *
+ * If a block asks only for counts and bounded sums, its inner query need not
+ * group: one aggregate without GROUP BY finds each row's group and adds all
+ * values of the row there (count/group_sums.c).  That is faster than a hash
+ * table of groups, and its memory follows from the number of groups.  Equal
+ * exact aggregates, such as those of a sum and of a mean, are one value.
+ *
+ * Values with another FILTER have an aggregate, and a state, of their own:
+ * rows that do not pass it are not looked up.
+ * ----------------
+ */
+
+/* If states would be larger than this, groups are hashed instead. */
+#define STATE_BYTES (64 * 1024 * 1024)
+
+/* Words that a measurement takes in a group of a state; 0: not supported. */
+static int
+place_words_of(const dp_measure *measure)
+{
+	switch (measure->ops->kind)
+	{
+		case DP_AGG_COUNT:
+			return measure->aggregate->aggdistinct == NIL ? 1 : 0;
+		case DP_AGG_SUM:
+		case DP_AGG_AVG:
+			return DP_SUM_WORDS;
+		default:
+			return 0;
+	}
+}
+
+/* Can states hold all groups of the release? */
+static bool
+place_fits_states(const dp_release_spec *spec)
+{
+	int64		words = 0;
+	int			i;
+
+	for (i = 0; i < spec->nmeasures; i++)
+	{
+		int			n = place_words_of(&spec->measures[i]);
+
+		if (n == 0)
+			return false;
+		words += n;
+	}
+	return !spec->many && spec->nkeys > 0 && spec->nmeasures > 0 &&
+		spec->nkeys + spec->nmeasures <= DP_GROUP_ARGUMENTS_MAX &&
+		words * spec->groups <= STATE_BYTES / (int64) sizeof(int64);
+}
+
+static const Aggref *
+place_exact(const dp_release_spec *spec, const dp_measure *measure)
+{
+	return list_nth_node(Aggref, spec->exact, measure->first_exact);
+}
+
+/* Number the values of a state: sums come first. */
+static void
+place_number_values(dp_release_spec *spec, int column)
+{
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < 2 * spec->nmeasures; i++)
+	{
+		dp_measure *measure = &spec->measures[i % spec->nmeasures];
+		bool		counts = i >= spec->nmeasures;
+		const dp_measure *same = spec->measures;
+
+		if (measure->first_column != column ||
+			(place_words_of(measure) == 1) != counts)
+			continue;
+		while (!equal(place_exact(spec, same), place_exact(spec, measure)))
+			same++;
+		measure->state_value = same == measure ? n++ : same->state_value;
+	}
+}
+
+/*
+ * dp_measure_set_states
+ *	  Set spec->states, and if so the state of each measurement, by FILTER, and
+ *	  its value there.
+ */
+void
+dp_measure_set_states(dp_release_spec *spec)
+{
+	int			columns = 0;
+	int			i;
+
+	spec->states = place_fits_states(spec);
+	for (i = 0; spec->states && i < spec->nmeasures; i++)
+	{
+		dp_measure *measure = &spec->measures[i];
+		const dp_measure *same = spec->measures;
+
+		while (!equal(place_exact(spec, same)->aggfilter,
+					  place_exact(spec, measure)->aggfilter))
+			same++;
+		measure->first_column = same == measure ? columns++ :
+			same->first_column;
+	}
+	for (i = 0; i < columns; i++)
+		place_number_values(spec, i);
+}
+
+/* The number of an argument, which is added if it is not there. */
+static int
+place_argument_number(List **arguments, Expr *argument)
+{
+	ListCell   *lc;
+
+	foreach(lc, *arguments)
+		if (equal(lfirst(lc), argument))
+			return foreach_current_index(lc);
+	*arguments = lappend(*arguments, argument);
+	return list_length(*arguments) - 1;
+}
+
+/* What a value adds; its argument is added. */
+static dp_group_value
+place_value_of(const dp_measure *measure, const Aggref *native,
+			   List **arguments)
+{
+	dp_group_value value = {0};
+	const TargetEntry *argument;
+
+	if (native->args == NIL)
+		return value;
+	argument = linitial_node(TargetEntry, native->args);
+	value.argument = place_argument_number(arguments, argument->expr);
+	value.type = ANYOID;
+	if (place_words_of(measure) == 1)
+		return value;
+	value.type = measure->argument_type;
+	value.grid = &measure->grid;
+	return value;
+}
+
+/* The aggregate of a verified inner query for a state, or NULL. */
+static Aggref *
+group_state(const dp_release_spec *spec, const List *targets, int column)
+{
+	dp_group_key *keys = palloc(sizeof(dp_group_key) * spec->nkeys);
+	dp_group_value *values = palloc(sizeof(dp_group_value) * spec->nmeasures);
+	const Aggref *native = NULL;
+	List	   *arguments = NIL;
+	int			nkeys = 0;
+	int			nvalues = 0;
+	int			i;
+
+	for (i = 0; i < spec->nkeys; i++)
+	{
+		const TargetEntry *target = list_nth(targets, i);
+
+		if (!is_looked_up(spec, i))
+			continue;
+		keys[nkeys].argument = place_argument_number(&arguments,
+													 target->expr);
+		keys[nkeys++].keys = keys_of(spec, i);
+	}
+	for (i = 0; i < spec->nmeasures; i++)
+	{
+		const dp_measure *measure = &spec->measures[i];
+		const TargetEntry *target = list_nth(targets, spec->nkeys +
+											 measure->first_exact);
+
+		if (measure->first_column != column)
+			continue;
+		native = castNode(Aggref, target->expr);
+		values[measure->state_value] = place_value_of(measure, native,
+													  &arguments);
+		nvalues = Max(nvalues, measure->state_value + 1);
+	}
+	return native == NULL ? NULL :
+		dp_count_group_sums(native,
+							dp_count_group_spec(spec->groups,
+												list_length(arguments), nkeys,
+												keys, nvalues, values),
+							arguments);
+}
+
 /* Return one row, with the states of all groups. */
 static void
-gather_states(const dp_release_spec *spec, Query *inner, Expr *place)
+gather_states(const dp_release_spec *spec, Query *inner)
 {
 	List	   *targets = NIL;
-	ListCell   *lc;
-	int			i = 0;
+	Aggref	   *state;
 
-	for_each_from(lc, inner->targetList, spec->nkeys)
-	{
-		Aggref	   *native = castNode(Aggref,
-									  ((TargetEntry *) lfirst(lc))->expr);
-		Aggref	   *state = group_state(spec, &spec->measures[i++],
-										native, place);
-
-		targets = lappend(targets, makeTargetEntry((Expr *) state, i,
+	while ((state = group_state(spec, inner->targetList,
+								list_length(targets))) != NULL)
+		targets = lappend(targets, makeTargetEntry((Expr *) state,
+												   list_length(targets) + 1,
 												   pstrdup("exact"), false));
-	}
 	inner->targetList = targets;
 	inner->groupClause = NIL;
+}
+
+/*
+ * dp_measure_group_value
+ *	  What the exact aggregate of one group would have returned.
+ */
+Datum
+dp_measure_group_value(const dp_measure *measure, Datum state, int64 group)
+{
+	void	   *number = dp_count_group_number(state, group,
+											   measure->state_value);
+
+	return place_words_of(measure) > 1 ? PointerGetDatum(number) :
+		Int64GetDatum(*(const int64 *) number);
 }
 
 /*
@@ -281,12 +358,15 @@ dp_measure_group_by_place(const dp_release_spec *spec, Query *inner)
 
 	if (spec->nkeys == 0 && !spec->many)
 		return;
+	if (spec->states)
+	{
+		gather_states(spec, inner);
+		return;
+	}
 	place = place_of(spec, inner->targetList);
 	place_large_keys(spec, inner->targetList);
 	if (spec->many)
 		dp_measure_list_rows(spec, inner, place);
-	else if (spec->states)
-		gather_states(spec, inner, place);
 	else
 		group_by(inner, spec->nkeys, place);
 }
@@ -310,148 +390,11 @@ dp_measure_row_place(const dp_measure *measure, Expr *argument,
 	Expr	   *place = (Expr *)
 	makeFuncExpr(place_function(), INT4OID,
 				 list_make3(zero, argument,
-							make_keys(finder, length, NULL, 0,
-									  measure->ncells)),
+							dp_count_group_keys(finder, length, NULL, 0,
+												measure->ncells)),
 				 InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
 
 	return (Expr *) makeFuncExpr(F_INT8_INT4, INT8OID, list_make1(place),
 								 InvalidOid, InvalidOid,
 								 COERCE_EXPLICIT_CALL);
-}
-
-/* ----------------
- *		Counts and sums of all public groups in one state each.
- *
- * If a block asks only for counts and bounded sums, its inner query need not
- * group: one aggregate without GROUP BY has an array with the numbers of every
- * public group (count/group_sums.c) and adds each row at its place.  That is
- * faster than a hash table of groups, and its memory follows from the number
- * of groups.
- * ----------------
- */
-
-/* If states would be larger than this, groups are hashed instead. */
-#define STATE_BYTES (64 * 1024 * 1024)
-
-/* Words that a group takes in a measurement's state; 0 if not supported. */
-static int
-place_words_of(const dp_measure *measure)
-{
-	switch (measure->ops->kind)
-	{
-		case DP_AGG_COUNT:
-			return measure->aggregate->aggdistinct == NIL ? 1 : 0;
-		case DP_AGG_SUM:
-		case DP_AGG_AVG:
-			return DP_SUM_WORDS;
-		default:
-			return 0;
-	}
-}
-
-/*
- * dp_measure_fits_states: can one state per measurement hold all groups of the
- * release?
- */
-bool
-dp_measure_fits_states(const dp_release_spec *spec)
-{
-	int64		words = 0;
-	int			i;
-
-	for (i = 0; i < spec->nmeasures; i++)
-	{
-		int			n = place_words_of(&spec->measures[i]);
-
-		if (n == 0)
-			return false;
-		words += n;
-	}
-	return spec->nkeys > 0 && spec->nmeasures > 0 &&
-		words * spec->groups <= STATE_BYTES / (int64) sizeof(int64);
-}
-
-/* Count a row if its argument is not NULL and it passes the filter. */
-static Expr *
-filter_of(const Aggref *native)
-{
-	Expr	   *counts;
-
-	if (native->args == NIL)
-		return native->aggfilter;
-	counts = (Expr *)
-		dp_block_null_test((Node *)
-						   ((TargetEntry *) linitial(native->args))->expr,
-						   IS_NOT_NULL);
-	if (native->aggfilter == NULL)
-		return counts;
-	return makeBoolExpr(AND_EXPR, list_make2(native->aggfilter, counts), -1);
-}
-
-static Aggref *
-place_make_aggregate(const Aggref *native, const char *name, List *arguments,
-					 Expr *filter)
-{
-	Aggref	   *aggregate = copyObject((Aggref *) native);
-	Oid			types[3];
-	ListCell   *lc;
-
-	aggregate->args = NIL;
-	aggregate->aggargtypes = NIL;
-	aggregate->aggstar = false;
-	aggregate->aggfilter = filter;
-	aggregate->aggtype = dp_catalog_type("tally_state");
-	foreach(lc, arguments)
-	{
-		int			i = foreach_current_index(lc);
-		Expr	   *argument = lfirst(lc);
-
-		types[i] = exprType((Node *) argument);
-		aggregate->aggargtypes = lappend_oid(aggregate->aggargtypes, types[i]);
-		aggregate->args = lappend(aggregate->args,
-								  makeTargetEntry(argument, i + 1, NULL,
-												  false));
-	}
-	aggregate->aggfnoid = dp_catalog_function(name, list_length(arguments),
-											  types);
-	return aggregate;
-}
-
-/*
- * group_state
- *	  The aggregate of a verified inner query for all groups at once.
- */
-static Aggref *
-group_state(const dp_release_spec *spec, const dp_measure *measure,
-			const Aggref *native, Expr *place)
-{
-	bool		counts = measure->ops->kind == DP_AGG_COUNT;
-	Const	   *constant =
-	dp_count_group_spec(spec->groups * place_words_of(measure),
-						counts ? NULL : &measure->grid);
-
-	if (counts)
-		return place_make_aggregate(native, "group_counts",
-									list_make2(copyObject(place), constant),
-									filter_of(native));
-	return place_make_aggregate(native, "group_sums",
-								list_make3(copyObject(place),
-										   linitial_node(TargetEntry,
-														 native->args)->expr,
-										   constant),
-								native->aggfilter);
-}
-
-/*
- * dp_measure_group_value
- *	  What the aggregate of one group would have returned.
- */
-Datum
-dp_measure_group_value(const dp_measure *measure, Datum state, int64 group)
-{
-	dp_tally_state *all = (dp_tally_state *) DatumGetPointer(state);
-
-	if (place_words_of(measure) == 1)
-		return Int64GetDatum(all->counts[group]);
-	return PointerGetDatum((dp_sum_state *) all->counts + group);
 }

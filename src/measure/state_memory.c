@@ -14,7 +14,8 @@
  * together at most an eighth of itself, or, up to CHUNK bytes, no more than
  * itself.  It is copied when it is saved, then freed, and the copy is copied
  * once more by its receiver, so two rows are added to the states.  A state
- * that does not grow is copied by the executor when it is made.
+ * that does not grow is copied by the executor when it is made; that of all
+ * groups may have the numbers of every measurement.
  */
 #include "postgres.h"
 
@@ -118,10 +119,10 @@ dp_measure_memory(const dp_release_spec *spec)
 	{
 		content += content_bytes(&spec->measures[i]);
 		bytes += state_bytes(&spec->measures[i]);
-		copied = Max(copied, cell_bytes(&spec->measures[i]));
+		copied = spec->states ?
+			copied + spec->held * cell_bytes(&spec->measures[i]) :
+			Max(copied, cell_bytes(&spec->measures[i]));
 	}
-	if (spec->states)
-		copied *= spec->held;
 	small = Min(bytes, CHUNK * (int64) (spec->nmeasures + 1));	/* in blocks */
 	if (content > MOST / Max(spec->held, 1))
 		ereport(ERROR,

@@ -370,11 +370,9 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 		dp_run_set_part(spec, standing->replace_one, values[next],
 							nulls[next]);
 	check_cells(spec->held, width);
-	spec->states = !spec->many && dp_measure_fits_states(spec);
+	dp_measure_set_states(spec);
 	spec->memory = dp_measure_memory(spec);
 	spec->row = dp_measure_row_memory(spec);
-	for (i = 0; spec->states && i < spec->nmeasures; i++)
-		spec->measures[i].first_column = i;
 	return spec;
 }
 

@@ -118,6 +118,24 @@ SELECT dp_count(1, 1e-22) IS NOT NULL, dp_sum(b, 1e-22) IS NOT NULL,
 	coalesce(dp_avg(r, 1e-22) BETWEEN 0 AND 128, true), dp_sum(d, 1e-22) IS NOT NULL
 FROM typed;
 
+-- The same in groups, whose numbers are in one state for each FILTER: every
+-- type, equal sums, an argument that is a key, values that do not behave.
+SELECT CASE WHEN s <= 40 THEN 'low' ELSE 'high' END AS half, dp_count(*), dp_count(CASE WHEN i > 10 THEN i END) AS above, dp_sum(s), dp_sum(i), dp_sum(b),
+	round(dp_sum(r)) + 0 AS r, round(dp_sum(d)) + 0 AS d, round(dp_sum(n)) AS n, round(dp_avg(i), 2) AS avg,
+	round(dp_avg(n, 0, 10), 1) AS clamped, dp_count(*) FILTER (WHERE i % 4 = 0) AS fourth,
+	dp_sum(i) FILTER (WHERE i % 4 = 0) AS of_fourth, dp_count(i) FILTER (WHERE i > 95) AS last
+FROM typed GROUP BY half;
+SELECT i, s > 98 AS two, dp_sum(i), dp_count(*), dp_sum(i, 0, 98) FROM typed WHERE i IN (98, 99) GROUP BY i, two;
+SELECT b > 0 AS positive, dp_count(*), dp_count(r) AS r, dp_count(n) AS n, round(dp_sum(r, -10, 10)) + 0 AS sum_r,
+	round(dp_sum(d, -10, 10)) + 0 AS sum_d, round(dp_sum(n, -10, 10)) AS sum_n, dp_sum(b, -5, 5)
+FROM special GROUP BY positive;
+-- as many values as one function takes, and one more: 820, 4230 and 0 each
+\set ECHO none
+SELECT format('SELECT low, %s AS sum FROM (SELECT i <= 40 AS low, %s FROM typed GROUP BY low) AS t',
+	string_agg('v' || k, ' + '), string_agg(format('dp_sum(i, 0, %s) AS v%s', 100 + k, k), ', '))
+FROM unnest(ARRAY[97, 98]) AS n, generate_series(1, n) AS k GROUP BY n ORDER BY n \gexec
+\set ECHO all
+
 -- empty input is answered with noise; means are NULL where their own noisy number of rows is not positive, which
 -- is sure when the noise is certainly 0
 SELECT dp_count(*), dp_count(i), dp_sum(i, 0, 10), dp_sum(d, 0, 10) IS NOT NULL,
