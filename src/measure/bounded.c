@@ -241,7 +241,6 @@ make_bound(const dp_release_spec *spec)
 		bound.single = spec->block->single;
 		bound.name = dp_measure_told_most(spec);
 	}
-	bound.helpers = spec->helpers;
 	bound.ncolumns = spec->nmeasures;
 	bound.columns = palloc0(sizeof(dp_bound_column) * Max(spec->nmeasures, 1));
 	for (i = 0; i < spec->nmeasures; i++)
@@ -254,13 +253,14 @@ make_bound(const dp_release_spec *spec)
  *	  Create it without rows, in the current context.
  */
 dp_measure_units *
-dp_measure_units_create(const dp_release_spec *spec)
+dp_measure_units_create(const dp_release_spec *spec, int helpers)
 {
 	dp_measure_units *units = palloc0(sizeof(dp_measure_units));
 	dp_bound_spec bound = make_bound(spec);
 	int			offset = 0;
 	int			i;
 
+	bound.helpers = helpers;
 	units->spec = spec;
 	if (spec->undeclared)
 	{

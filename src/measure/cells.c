@@ -109,10 +109,11 @@ cells_receive_row(TupleTableSlot *slot, DestReceiver *self)
 
 /*
  * dp_measure_cells_create
- *	  Create it with all groups at zero, in the current context.
+ *	  Create it with all groups at zero, in the current context; `helpers`: how
+ *	  many threads may choose for units.
  */
 dp_cells *
-dp_measure_cells_create(const dp_release_spec *spec)
+dp_measure_cells_create(const dp_release_spec *spec, int helpers)
 {
 	dp_cells   *cells = palloc0(sizeof(dp_cells));
 	int			i;
@@ -127,7 +128,7 @@ dp_measure_cells_create(const dp_release_spec *spec)
 								   cells->width,
 								   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	if (spec->many)
-		cells->units = dp_measure_units_create(spec);
+		cells->units = dp_measure_units_create(spec, helpers);
 	cells->scratch = AllocSetContextCreate(CurrentMemoryContext,
 										   "dp_pg release row",
 										   ALLOCSET_SMALL_SIZES);

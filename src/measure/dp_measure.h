@@ -119,6 +119,8 @@ struct dp_measure
 	/* from the query; nodes shared with the plan, read only */
 	const dp_value *value;
 	Aggref	   *aggregate;
+	const char *form;			/* of the call */
+	List	   *arguments;		/* of Const *: values of its parameters */
 	Oid			argument_type;	/* base type, InvalidOid for dp_count(*) */
 	const List *relids;			/* OIDs by varno of base */
 	Oid			relid;			/* relation of the column that the argument
@@ -170,11 +172,11 @@ struct dp_measure
 	void	   *plan;			/* anything else that prepare computes */
 	const dp_measure *unprepared;	/* for undeclared keys: a copy from before
 									 * prepare */
-	List	   *arguments;		/* of Const *: its parameters; set, as the next
-								 * two, by the release */
+
+	/* set by the release */
 	int			first_exact;	/* of its exact aggregates */
 	int			columns;		/* their number */
-	int			first_column;	/* of the inner row, set by the release */
+	int			first_column;	/* of the inner row */
 	int			state_value;	/* if that is a state, its number there */
 };
 
@@ -218,7 +220,6 @@ extern const char *dp_measure_form(const dp_measure_ops *ops,
 extern Expr *dp_measure_parameter(const dp_measure_ops *ops,
 								  const Aggref *aggregate, int n);
 extern void dp_measure_set_parameters(dp_measure *measure, int share,
-									  const Datum *values, const bool *nulls,
 									  int *location);
 extern int64 dp_measure_number(const dp_measure *measure, int64 least,
 							   int64 most, const char *what);
@@ -331,7 +332,6 @@ typedef struct dp_release_spec
 	bool		undeclared;		/* some keys are released by threshold */
 	dp_key_decision decision;	/* if so */
 	bool		many;			/* inner rows are rows of units: bounded.c */
-	int			helpers;		/* if so: threads that may choose for them */
 	int64		max_rows;		/* if so, the bounds before public limits */
 	int64		max_keys;		/* on groups; else 0 */
 	bool		states;			/* inner rows are states: group_place.c */
@@ -402,7 +402,8 @@ extern void dp_measure_add_rank(const dp_measure *measure,
 extern void dp_measure_set_bound(dp_measure *measure, dp_bound_kind kind);
 extern void dp_measure_list_rows(const dp_release_spec *spec, Query *inner,
 								 Expr *place);
-extern dp_measure_units *dp_measure_units_create(const dp_release_spec *spec);
+extern dp_measure_units *dp_measure_units_create(const dp_release_spec *spec,
+												 int helpers);
 extern void dp_measure_units_add(dp_measure_units *units,
 								 TupleTableSlot *slot);
 extern Size dp_measure_row_bytes(const dp_release_spec *spec);
@@ -424,7 +425,8 @@ extern Size dp_measure_row_memory(const dp_release_spec *spec);
 
 /* cells.c */
 typedef struct dp_cells dp_cells;
-extern dp_cells *dp_measure_cells_create(const dp_release_spec *spec);
+extern dp_cells *dp_measure_cells_create(const dp_release_spec *spec,
+										 int helpers);
 extern DestReceiver *dp_measure_cells_receiver(dp_cells *cells);
 extern void dp_measure_cells_end_part(dp_cells *cells);
 extern void dp_measure_cells_release(dp_cells *cells, TupleDesc result,

@@ -60,16 +60,16 @@ infer_bounds(dp_measure *measure)
 static char *
 bounds_example(const dp_measure *measure)
 {
-	const char *form = dp_measure_form(measure->ops, measure->aggregate);
 	const char *const *longest = measure->ops->forms;
 
 	while (longest[1] != NULL)
 		longest++;
 	return psprintf("dp_%s(%s, %s0, 100%s%s)", measure->ops->name,
 					dp_catalog_row_arguments(measure->ops->kind) == 2 ?
-					"y, x" : "x", strchr(form, 'f') ? "0.5, " : "",
+					"y, x" : "x", strchr(measure->form, 'f') ? "0.5, " : "",
 					strchr(*longest, 'l') && strchr(*longest, 'L') ?
-					", 0, 100" : "", strchr(form, 'n') ? ", 10" : "");
+					", 0, 100" : "",
+					strchr(measure->form, 'n') ? ", 10" : "");
 }
 
 /*

@@ -82,11 +82,12 @@ dp_measure_parameter(const dp_measure_ops *ops, const Aggref *aggregate,
 
 /* A number, date or time as numeric; NULL for SQL NULL. */
 static Numeric
-number_value(Expr *expression, Datum value, bool isnull)
+number_value(Expr *expression, const Const *constant)
 {
 	Oid			type = getBaseType(exprType((Node *) expression));
+	Datum		value = constant->constvalue;
 
-	if (isnull)
+	if (constant->constisnull)
 		return NULL;
 	switch (type)
 	{
@@ -134,12 +135,13 @@ forbid_null(const dp_measure *measure, char letter)
 
 /* A single number is the price, although a bound may have been meant. */
 static const char *
-price_name(const dp_measure *measure, const char *form)
+price_name(const dp_measure *measure)
 {
+	const char *const *forms = measure->ops->forms;
 	int			i;
 
-	for (i = 0; form[1] == '\0' && measure->ops->forms[i] != NULL; i++)
-		if (strchr(measure->ops->forms[i], 'l') != NULL)
+	for (i = 0; measure->form[1] == '\0' && forms[i] != NULL; i++)
+		if (strchr(forms[i], 'l') != NULL)
 			return psprintf("epsilon, the only parameter of dp_%s here,",
 							measure->ops->name);
 	return "epsilon";
@@ -147,18 +149,16 @@ price_name(const dp_measure *measure, const char *form)
 
 /*
  * dp_measure_set_parameters
- *	  Set the values of the call's parameters, in the order of its form;
- *	  `share` releases divide the default price; *location receives the query
- *	  position of the current one.
+ *	  Set the call's parameters from their values, which measure->arguments
+ *	  has in the order of its form; `share` releases divide the default price;
+ *	  *location receives the query position of the current one.
  *
  * Errors: 22023 for a NULL where a value is needed and for a bad epsilon.
  */
 void
-dp_measure_set_parameters(dp_measure *measure, int share,
-						  const Datum *values, const bool *nulls,
-						  int *location)
+dp_measure_set_parameters(dp_measure *measure, int share, int *location)
 {
-	const char *form = dp_measure_form(measure->ops, measure->aggregate);
+	const char *form = measure->form;
 	bool		priced = false;
 	int			i;
 
@@ -166,16 +166,18 @@ dp_measure_set_parameters(dp_measure *measure, int share,
 	{
 		Expr	   *expression = dp_measure_parameter(measure->ops,
 													  measure->aggregate, i);
+		const Const *value = list_nth_node(Const, measure->arguments, i);
 		Numeric		number;
 
 		*location = exprLocation((Node *) expression);
 		if (form[i] == 'c')
 		{
-			if (!nulls[i])
-				measure->candidates = DatumGetArrayTypePCopy(values[i]);
+			if (!value->constisnull)
+				measure->candidates =
+					DatumGetArrayTypePCopy(value->constvalue);
 			continue;
 		}
-		number = number_value(expression, values[i], nulls[i]);
+		number = number_value(expression, value);
 		if (number == NULL && form[i] != 'e')
 			forbid_null(measure, form[i]);
 		switch (form[i])
@@ -199,9 +201,9 @@ dp_measure_set_parameters(dp_measure *measure, int share,
 				measure->number = number;
 				break;
 			case 'e':
-				measure->epsilon = dp_bridge_check_price(number, nulls[i],
-														 price_name(measure,
-																	form));
+				measure->epsilon = dp_bridge_check_price(number,
+														 number == NULL,
+														 price_name(measure));
 				priced = true;
 				break;
 			default:

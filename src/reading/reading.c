@@ -378,7 +378,7 @@ check_rights(const dp_reading *reading)
 	const dp_inner run = {.named = true};
 
 	PushActiveSnapshot(GetTransactionSnapshot());
-	dp_run_check_scans(block, &reading->standing);
+	dp_run_check_ready(block, &reading->standing);
 	dp_run_check_joined(block, &run);
 	PopActiveSnapshot();
 }

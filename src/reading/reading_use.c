@@ -617,7 +617,6 @@ dp_reading_run(dp_reading *reading, const dp_reading_use *use)
 	dp_joined_sizes sizes;
 	dp_reader_job job;
 	dp_block   *block;
-	Query	   *inner;
 
 	memset(&job, 0, sizeof(job));
 	dp_run_check_preconditions();
@@ -629,22 +628,17 @@ dp_reading_run(dp_reading *reading, const dp_reading_use *use)
 	run.local = reading->standing.exempt;
 	PushActiveSnapshot(GetTransactionSnapshot());
 	pieces.joined = dp_run_read_joined(plan->block, &run);
-	dp_run_add_joined_facts(pieces.joined, &run.facts);
 	sizes = dp_run_get_joined_sizes(pieces.joined);
 	block = find_way(reading, &sizes);
-	inner = dp_run_make_ready(block, &reading->standing,
-								  use_inner_query(reading, block),
-								  part_value(block), &run);
+	(void) dp_run_make_ready(block, &reading->standing,
+							 use_inner_query(reading, block),
+							 part_value(block), &run);
 	job.kind = DP_READER_READING;
 	job.row = memory_of(reading);
-	job.plan = dp_run_plan_inner(&run, inner,
-								 use_find_workers(reading, job.row));
-	job.relations = run.relations;
-	job.needs = run.needs;
-	job.memory = 2 * job.row + run.memory + /* the first is copied */
-		(reading->many ? DP_BOUND_MEMORY : 0);
-	dp_run_add_workers(&job, reading->many, &run, pieces.joined);
-	dp_run_plan_scans(block, &reading->standing, &run, &job);
+	/* the first row is copied */
+	job.memory = 2 * job.row + (reading->many ? DP_BOUND_MEMORY : 0);
+	dp_run_plan_job(block, &run, use_find_workers(reading, job.row),
+					pieces.joined, &job);
 	job.input = (Node *) use_input_of(reading, block);
 	fill_data(reading, use, &sizes, dp_run_joined_pieces(pieces.joined), &job);
 	if (pieces.joined != NULL || use->source != NULL)

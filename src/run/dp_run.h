@@ -60,6 +60,18 @@ typedef enum dp_workers
 								 * (reader/pack.c) */
 } dp_workers;
 
+/* A query of a block over a protected relation (rights.c). */
+typedef struct dp_ready
+{
+	Query	   *query;
+	Oid			relid;
+	List	   *key;			/* of a step to units: columns of its key */
+
+	/* set when rights are taken */
+	const dp_relation *relation;
+	List	   *relids;			/* OIDs of all relations that it names */
+} dp_ready;
+
 /* One inner query (inner_plan.c); the caller sets the first six fields. */
 typedef struct dp_inner
 {
@@ -71,25 +83,27 @@ typedef struct dp_inner
 	bool		local;			/* the asking role may read the rows anyway */
 	bool		unknown;		/* EXPLAIN: values of subqueries are, and with
 								 * GENERIC_PLAN those of parameters */
+	List	   *ready;			/* of dp_ready *: its own first, then those of
+								 * other private rows; make_ready */
 	dp_public_facts facts;		/* relid and rows: make_ready; about joined
-								 * rows: dp_run_add_joined_facts */
+								 * rows: dp_run_read_joined */
 	List	   *relations;		/* OIDs of all that it opens: make_ready and
-								 * dp_run_plan_inner */
-	dp_reader_needs needs;		/* dp_run_plan_inner */
+								 * dp_run_plan_job */
+	dp_reader_needs needs;		/* dp_run_plan_job */
 	Size		memory;			/* of one row's expressions: likewise */
 	Size		row;			/* most bytes of a row that it returns:
 								 * likewise */
 } dp_inner;
 
 extern void dp_run_check_preconditions(void);
-extern PlannedStmt *dp_run_plan_inner(dp_inner *run, Query *inner,
-									  dp_workers workers);
 
 /* ---- rights.c ---- */
-extern void dp_run_ask_others(Query *query);
-extern List *dp_run_take_rights(const dp_block *block, Oid relid,
-									const dp_ledger_standing *standing,
-									Query *query, dp_public_facts *facts);
+extern void dp_run_ask_others(const List *all);
+extern List *dp_run_list_private(const dp_block *block, Query *inner);
+extern void dp_run_take_rights(const dp_block *block,
+							   const dp_ledger_standing *standing,
+							   const List *all);
+extern void dp_run_prove(const dp_block *block, const List *all);
 
 /* ---- prepare.c ---- */
 
@@ -123,13 +137,11 @@ typedef struct dp_joined_sizes
 } dp_joined_sizes;
 
 extern dp_joined_rows *dp_run_read_joined(const dp_block *block,
-										  const dp_inner *run);
+										  dp_inner *run);
 extern void dp_run_check_joined(const dp_block *block, const dp_inner *run);
 extern Size dp_run_joined_memory(const dp_joined_rows *rows);
 extern Size dp_run_joined_bytes(const dp_joined_rows *rows);
 extern dp_joined_sizes dp_run_get_joined_sizes(const dp_joined_rows *rows);
-extern void dp_run_add_joined_facts(const dp_joined_rows *rows,
-									dp_public_facts *facts);
 extern int	dp_run_joined_pieces(const dp_joined_rows *rows);
 extern const void *dp_run_next_joined(void *context, Size *size);
 extern void dp_run_tell_rows_lost(const dp_block *block, int64 matched,
@@ -146,13 +158,10 @@ extern dp_block *dp_run_find_way(dp_block *block, Size row, int64 counted,
 								 const dp_joined_sizes *joined);
 
 /* inner_plan.c */
-extern void dp_run_add_workers(dp_reader_job *job, bool many,
-							   const dp_inner *run,
-							   const dp_joined_rows *joined);
-extern void dp_run_plan_scans(const dp_block *block,
-							  const dp_ledger_standing *standing,
-							  const dp_inner *inner, dp_reader_job *job);
-extern void dp_run_check_scans(const dp_block *block,
+extern void dp_run_plan_job(const dp_block *block, dp_inner *run,
+							dp_workers workers, const dp_joined_rows *joined,
+							dp_reader_job *job);
+extern void dp_run_check_ready(const dp_block *block,
 							   const dp_ledger_standing *standing);
 
 /* named_stores.c */

@@ -890,11 +890,7 @@ dp_run_explain(const dp_release_spec *spec, bool charged,
 		ExplainPropertyText("Answer", answer_text(stored_at), es);
 	else
 		ExplainPropertyText("Charge", charge_text(&spec->charge), es);
-	if (spec->part.partition != 0 &&
-		dp_protect_declare_is_guarded(spec->block->relid,
-									  spec->block->part_attnum,
-									  ActiveSnapshotSet() ?
-									  GetActiveSnapshot() : NULL))
+	if (spec->part.partition != 0)
 		ExplainPropertyText("Part",
 							psprintf("one value of column %s; all of them "
 									 "together cost what the costliest costs",

@@ -605,17 +605,18 @@ read_source(row_receiver *to, const dp_block *block, const dp_joined *source,
  * dp_run_read_joined
  *	  Read all that the block joins, under the active snapshot, into the
  *	  current context; NULL when it joins nothing.  Uses params, environment
- *	  and named of `run`.
+ *	  and named of `run`, and sets the facts that plans need about them.
  *
  * Errors: those of reading it; 54000 if it is too large.
  */
 dp_joined_rows *
-dp_run_read_joined(const dp_block *block, const dp_inner *run)
+dp_run_read_joined(const dp_block *block, dp_inner *run)
 {
 	dp_joined_rows *rows;
 	row_receiver to = {0};
 	ListCell   *lc;
 
+	run->facts.shares_rows = true;
 	if (block->sources == NIL)
 		return NULL;
 	rows = palloc0(sizeof(dp_joined_rows));
@@ -635,6 +636,8 @@ dp_run_read_joined(const dp_block *block, const dp_inner *run)
 			read_source(&to, block, source, run);
 	}
 	MemoryContextDelete(to.work);
+	run->facts.shares_rows = rows->held <= MOST_SHARED;
+	run->facts.widest = rows->sizes.widest;
 	return rows;
 }
 
@@ -685,17 +688,6 @@ dp_run_get_joined_sizes(const dp_joined_rows *rows)
 	static const dp_joined_sizes alone = {1, 1, 0};
 
 	return rows == NULL ? alone : rows->sizes;
-}
-
-/*
- * dp_run_add_joined_facts: set the facts that plans need about joined rows, or
- * NULL.
- */
-void
-dp_run_add_joined_facts(const dp_joined_rows *rows, dp_public_facts *facts)
-{
-	facts->shares_rows = dp_run_joined_memory(rows) <= MOST_SHARED;
-	facts->widest = dp_run_get_joined_sizes(rows).widest;
 }
 
 /* dp_run_joined_pieces: how many there are; rows may be NULL. */

@@ -236,9 +236,8 @@ dp_run_follows_from_plan(const dp_release_spec *spec, const List *parameters,
  */
 void
 dp_run_keep(int64 nonce, int index, const dp_stamp *stamp,
-			const dp_release_spec *spec, const List *parameters,
-			ParamListInfo values, const dp_ledger_standing *standing,
-			TupleDesc result, TimestampTz stored_at, Tuplestorestate *store)
+			const dp_ledger_standing *standing, TupleDesc result,
+			TimestampTz stored_at, Tuplestorestate *store)
 {
 	kept_answer *answer = kept_find(&answers, nonce, index);
 	MemoryContext context;
@@ -247,8 +246,6 @@ dp_run_keep(int64 nonce, int index, const dp_stamp *stamp,
 
 	if (answer != NULL)
 		kept_forget(&answers, &answer->kept);
-	if (!dp_run_follows_from_plan(spec, parameters, values))
-		return;
 	context = AllocSetContextCreate(CurrentMemoryContext,
 									"dp_pg kept answer",
 									ALLOCSET_SMALL_SIZES);

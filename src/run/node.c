@@ -318,30 +318,18 @@ pin(release_state *state, const List *relids)
 								   relation_open(lfirst_oid(lc), NoLock));
 }
 
-static List *
-take_rights(const release_state *state, Oid relid, const Query *query)
-{
-	Query	   *copy = copyObject((Query *) query);
-	List	   *relids = dp_run_take_rights(state->block, relid,
-											&state->standing, copy, NULL);
-
-	dp_run_ask_others(copy);
-	return relids;
-}
-
+/* Check rights on all that the block reads, and keep it open. */
 static void
 pin_relations(release_state *state)
 {
+	const dp_block *block = state->block;
+	List	   *all = dp_run_list_private(block, copyObject(block->inner));
 	ListCell   *lc;
 
-	pin(state, take_rights(state, state->block->relid, state->block->inner));
-	foreach(lc, state->block->sources)
-	{
-		const dp_joined *source = lfirst(lc);
-
-		if (OidIsValid(source->relid))
-			pin(state, take_rights(state, source->relid, source->query));
-	}
+	dp_run_take_rights(block, &state->standing, all);
+	dp_run_ask_others(all);
+	foreach(lc, all)
+		pin(state, ((const dp_ready *) lfirst(lc))->relids);
 }
 
 /* Open the relations of a kept job; all other checks still hold. */
@@ -429,7 +417,7 @@ prepare_release(release_state *state, bool tell)
 	domains = dp_run_decide_keys(state->block, estate, &keys);
 	dp_bridge_point_begin(&pointer, estate->es_sourceText);
 	spec = dp_run_prepare(state->block, &state->standing, arguments, domains,
-						  &bounds, &pointer.location);
+						  &bounds, estate->es_snapshot, &pointer.location);
 	spec->settled_keys = keys;
 	dp_bridge_point_end(&pointer);
 	dp_run_check_prices(spec, &state->standing);
@@ -479,14 +467,9 @@ renew_standing(release_state *state)
 static dp_kept_job *
 want_job(const release_state *state, const dp_release_spec *spec)
 {
-	const CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
-	const EState *estate = state->css.ss.ps.state;
 	List	   *named = NIL;
 	ListCell   *lc;
 
-	if (!dp_run_follows_from_plan(spec, scan->custom_exprs,
-								  estate->es_param_list_info))
-		return NULL;
 	foreach(lc, state->relations)
 		named = lappend_oid(named, RelationGetRelid((Relation) lfirst(lc)));
 	return dp_run_want_job(state->shared->nonce, state->shared->index,
@@ -498,24 +481,23 @@ static void
 look_for_answer(release_state *state, const dp_stamp *stamp, bool stamped)
 {
 	EState	   *estate = state->css.ss.ps.state;
-	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
+	const CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
 	TupleDesc	result = state->minimal->tts_tupleDescriptor;
 	dp_shared_store *shared = state->shared;
-	dp_kept_job *wanted = NULL;
-	dp_release_spec *spec;
 	bool		same = renew_standing(state);
+	dp_release_spec *spec = prepare_release(state, true);
+	bool		follows = dp_run_follows_from_plan(spec, scan->custom_exprs,
+											   estate->es_param_list_info);
 
-	shared->spec = spec = prepare_release(state, true);
+	shared->spec = spec;
 	shared->others = dp_run_find_others(spec);
-	if (same)
-		wanted = want_job(state, spec);
 	shared->store = dp_run_release(spec, &state->standing, estate, result,
-								   wanted, &shared->stored_at);
-	if (shared->stored_at != 0 && stamped)
-		dp_run_keep(shared->nonce, shared->index, stamp, spec,
-					scan->custom_exprs, estate->es_param_list_info,
-					&state->standing, result, shared->stored_at,
-					shared->store);
+								   same && follows ?
+								   want_job(state, spec) : NULL,
+								   &shared->stored_at);
+	if (shared->stored_at != 0 && stamped && follows)
+		dp_run_keep(shared->nonce, shared->index, stamp, &state->standing,
+					result, shared->stored_at, shared->store);
 }
 
 static void
@@ -660,9 +642,8 @@ explain_release(CustomScanState *node, List *ancestors, ExplainState *es)
 		spec = prepare_release(state, false);
 	/* an EXPLAIN after the query (auto_explain) is not refused */
 	if ((estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 &&
-		ActiveSnapshotSet() &&
-		!dp_run_has_answer(spec, &state->standing, estate,
-						   state->minimal->tts_tupleDescriptor, &stored_at))
-		dp_run_check_plan(spec, &state->standing, estate);
+		ActiveSnapshotSet())
+		stored_at = dp_run_look_ahead(spec, &state->standing, estate,
+									  state->minimal->tts_tupleDescriptor);
 	dp_run_explain(spec, charged, stored_at, estate, es);
 }

@@ -85,6 +85,7 @@ prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 	measure->ops = dp_measure_find(value->kind);
 	measure->value = value;
 	measure->aggregate = aggregate;
+	measure->form = dp_measure_form(measure->ops, aggregate);
 	measure->relids = block->relids;
 	measure->relid = value->base_leaf == 0 ? block->relid :
 		list_nth_oid(block->relids, value->base_leaf - 1);
@@ -163,23 +164,6 @@ check_cells(int64 groups, int64 width)
 				 errhint("Use fewer group keys, buckets or candidates.")));
 }
 
-static void
-prepare_unpack(const List *constants, Datum **values, bool **nulls)
-{
-	int			n = Max(list_length(constants), 1);
-	ListCell   *lc;
-
-	*values = palloc0(sizeof(Datum) * n);
-	*nulls = palloc0(sizeof(bool) * n);
-	foreach(lc, constants)
-	{
-		const Const *constant = lfirst_node(Const, lc);
-
-		(*values)[foreach_current_index(lc)] = constant->constvalue;
-		(*nulls)[foreach_current_index(lc)] = constant->constisnull;
-	}
-}
-
 /*
  * The larger bounds of the relations in `leaves`, from which some rows are
  * made.
@@ -193,19 +177,12 @@ larger_bounds(const dp_block *block, const Bitmapset *leaves)
 	while ((n = bms_next_member(leaves, n)) >= 0)
 	{
 		Oid			relid = list_nth_oid(block->relids, n - 1);
-		const dp_relation *relation = dp_protect_lookup(relid);
 		int64		rows;
 		int64		keys;
 
 		if (!OidIsValid(relid))
 			continue;
-		if (relation == NULL)
-			ereport(ERROR,
-					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("protection of a relation changed since the query "
-							"was planned"),
-					 errhint("Run the query again.")));
-		dp_protect_contribution(relation, &rows, &keys);
+		dp_protect_contribution(dp_run_look_up(block, relid), &rows, &keys);
 		bounds.rows = Max(bounds.rows, rows);
 		bounds.keys = Max(bounds.keys, keys);
 	}
@@ -267,20 +244,14 @@ set_unit_bounds(dp_release_spec *spec, const dp_unit_bounds *bounds)
 static int
 bounds_location(const dp_measure *measure)
 {
-	const char *form = dp_measure_form(measure->ops, measure->aggregate);
-	const char *lower = strchr(form, 'l');
+	const char *lower = strchr(measure->form, 'l');
 	int			location = lower == NULL ? -1 :
 		exprLocation((Node *) dp_measure_parameter(measure->ops,
 												   measure->aggregate,
-												   (int) (lower - form)));
+												   (int) (lower -
+														 measure->form)));
 
 	return location < 0 ? measure->aggregate->location : location;
-}
-
-static int
-count_parameters(const dp_measure *measure)
-{
-	return (int) strlen(dp_measure_form(measure->ops, measure->aggregate));
 }
 
 /* Set what all values cost, apart from the decision about keys. */
@@ -307,10 +278,9 @@ set_charge(dp_release_spec *spec)
 dp_release_spec *
 dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 				   List *arguments, List *domains,
-				   const dp_unit_bounds *bounds, int *location)
+				   const dp_unit_bounds *bounds, Snapshot snapshot,
+				   int *location)
 {
-	Datum	   *values;
-	bool	   *nulls;
 	dp_release_spec *spec = palloc0(sizeof(dp_release_spec));
 	int			collections = count_collections(block);
 	int64		width = 0;
@@ -321,7 +291,6 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 	int			column;
 	int			i;
 
-	prepare_unpack(arguments, &values, &nulls);
 	spec->block = block;
 	spec->arguments = arguments;
 	spec->replace_one = standing->replace_one;
@@ -345,12 +314,11 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 		prepare_measure(spec, i, publics, standing, measure);
 		measure->groups = spec->held;
 		measure->collections = collections;
-		dp_measure_set_parameters(measure, share, values + next,
-								  nulls + next, location);
-		*location = bounds_location(measure);
 		measure->arguments = list_copy_head(list_copy_tail(arguments, next),
-											count_parameters(measure));
+											strlen(measure->form));
 		next += list_length(measure->arguments);
+		dp_measure_set_parameters(measure, share, location);
+		*location = bounds_location(measure);
 		if (spec->undeclared && spec->max_keys > 1)
 			dp_measure_keep_unprepared(measure);
 		measure->ops->prepare(measure);
@@ -367,8 +335,7 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 	*location = -1;
 	set_charge(spec);
 	if (block->part_attnum != 0)
-		dp_run_set_part(spec, standing->replace_one, values[next],
-							nulls[next]);
+		dp_run_set_part(spec, list_nth_node(Const, arguments, next), snapshot);
 	check_cells(spec->held, width);
 	dp_measure_set_states(spec);
 	spec->memory = dp_measure_memory(spec);

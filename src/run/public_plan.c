@@ -60,20 +60,11 @@
 /* ----------------
  *		How many parallel workers read a relation, by its declared size.
  *
- * ...)) decides, by the rule that PostgreSQL has for pages, with the widths
- * that types have.  A part has its share of the class, and only parts that
- * constants leave over count.  Where nothing is said there are no workers,
- * unless the owner has set the storage parameter parallel_workers, which is as
- * public. => The owner's size class (dp_declare(relation, rows => ...))
- * decides, by PostgreSQL's rule for pages, with widths estimated from types.
- * Each part has an equal share of the class, and only parts that constants do
- * not exclude count.  Without a size class there are no workers, unless the
- * owner has set the storage parameter parallel_workers, which is as public. =>
- * ...)) decides, by the rule that PostgreSQL has for pages, with the widths
- * that types have.  A part has its share of the class, and only parts that
- * constants leave over count.  Where nothing is said there are no workers,
- * unless the owner has set the storage parameter parallel_workers, which is as
- * public.
+ * The owner's size class (dp_declare(relation, rows => ...)) decides, by
+ * PostgreSQL's rule for pages, with widths estimated from types.  Each part
+ * has an equal share of the class, and only parts that constants do not
+ * exclude count.  Without a size class there are no workers, unless the owner
+ * has set the storage parameter parallel_workers, which is as public.
  *
  * The class decides nothing else.  Without statistics the number of groups is
  * a guess; with many rows the planner would find sorting cheaper than hashing.

@@ -89,22 +89,6 @@ release_price_hash_value(Oid type, Datum value, NameData *out)
 		snprintf(NameStr(*out) + 2 * i, 3, "%02x", digest[i]);
 }
 
-/* The value, in the type in which it is compared with rows. */
-static Const *
-release_price_make_value(const dp_block *block, Datum value, bool isnull)
-{
-	Node	   *expression = (Node *) block->part_value;
-	Oid			type = exprType(expression);
-	int16		length;
-	bool		by_value;
-
-	get_typlenbyval(type, &length, &by_value);
-	if (!isnull)
-		value = datumCopy(value, by_value, length);
-	return makeConst(type, exprTypmod(expression), exprCollation(expression),
-					 length, isnull ? (Datum) 0 : value, isnull, by_value);
-}
-
 /*
  * The value as declared keys are written: dates in ISO style, whatever
  * DateStyle is.
@@ -190,51 +174,36 @@ is_declared(const dp_attribute *declared, const Const *value)
 /*
  * dp_run_set_part
  *	  Set the part to which the block's condition restricts it, and the value
- *	  that its rows must have.  There is none for NULL, if the column is no
- *	  longer immutable, or if neighbours may move between parts.
+ *	  that its rows must have.  There is none for NULL, if neighbours may move
+ *	  between parts, or if rows that the snapshot sees may have changed theirs:
+ *	  the trigger that keeps the column immutable is newer, or gone.
  *
  * Each declared value is a part; all others together are one more, so that the
  * number of parts is bounded.
  */
 void
-dp_run_set_part(dp_release_spec *spec, bool replace, Datum value,
-					bool isnull)
+dp_run_set_part(dp_release_spec *spec, Const *value, Snapshot snapshot)
 {
 	dp_block   *block = spec->block;
 	dp_attribute *declared;
 
-	spec->part_value = release_price_make_value(block, value, isnull);
+	spec->part_value = value;
 	declared = dp_protect_attribute(block->relid, block->part_attnum);
-	if (isnull || replace || declared == NULL || declared->partition == 0)
+	if (value->constisnull || spec->replace_one || declared == NULL ||
+		declared->partition == 0 ||
+		!dp_protect_declare_is_guarded(block->relid, block->part_attnum,
+									   snapshot))
 		return;
 	spec->part.partition = declared->partition;
-	if (!is_declared(declared, spec->part_value))
+	if (!is_declared(declared, value))
 	{
 		namestrcpy(&spec->part.key, "other");
 		return;
 	}
-	release_price_hash_value(getBaseType(spec->part_value->consttype),
-							 spec->part_value->constvalue, &spec->part.key);
+	release_price_hash_value(getBaseType(value->consttype),
+							 value->constvalue, &spec->part.key);
 	spec->part_indexed = declared->public_sizes &&
-		count_parts(declared, spec->part_value->consttype) >= INDEXED_PARTS;
-}
-
-/*
- * dp_run_check_part
- *	  Drop the part if rows that the snapshot sees may have changed theirs
- *	  since: the trigger that keeps the column immutable is newer than the
- *	  snapshot, or gone.
- */
-void
-dp_run_check_part(dp_release_spec *spec, Snapshot snapshot)
-{
-	if (spec->part.partition != 0 &&
-		!dp_protect_declare_is_guarded(spec->block->relid,
-									   spec->block->part_attnum, snapshot))
-	{
-		memset(&spec->part, 0, sizeof(spec->part));
-		spec->part_indexed = false;
-	}
+		count_parts(declared, value->consttype) >= INDEXED_PARTS;
 }
 
 /* ----------------

@@ -1,7 +1,8 @@
 /*
  * rights.c
- *	  Rights on protected relations, before a planner sees the statement, and
- *	  what is said where they lack.
+ *	  Rights on protected relations: checked before a planner sees a statement,
+ *	  what is said where they lack, and the owners' right that queries of
+ *	  blocks get, with a proof of what these rely on.
  */
 #include "postgres.h"
 
@@ -426,18 +427,13 @@ dp_run_check_rights_met(PlannerInfo *root, Oid relid)
 }
 
 /* ----------------
- *		The owner's right to read, for one query of a block.
+ *		The queries of a block that read protected relations, with the owners'
+ *		right to read.
  *
  * No function gains the owner's rights: the entry of the protected relation,
  * and nothing else in the query, is checked as its owner (checkAsUser).
  * ----------------
  */
-
-typedef struct rights_context
-{
-	const dp_relation *relation;
-	List	   *relids;			/* the query's relations, views included */
-} rights_context;
 
 /*
  * A subquery in a policy is refused by the name of the policy, not because the
@@ -466,7 +462,7 @@ forbid_subqueries(Query *level)
 static bool
 rights_walker(Node *node, void *context)
 {
-	rights_context *rights = context;
+	dp_ready   *ready = context;
 	Query	   *level;
 	ListCell   *lc;
 
@@ -477,15 +473,14 @@ rights_walker(Node *node, void *context)
 	level = (Query *) node;
 	level->queryId = 0;
 	forbid_subqueries(level);
-	dp_compat_read_as(level, rights->relation->relid,
-					  rights->relation->owner);
+	dp_compat_read_as(level, ready->relation->relid, ready->relation->owner);
 	dp_bridge_check_rights(level);
 	foreach(lc, level->rtable)
 	{
 		Oid			relid = lfirst_node(RangeTblEntry, lc)->relid;
 
 		if (OidIsValid(relid))
-			rights->relids = list_append_unique_oid(rights->relids, relid);
+			ready->relids = list_append_unique_oid(ready->relids, relid);
 	}
 	return query_tree_walker(level, rights_walker, context, 0);
 }
@@ -533,40 +528,32 @@ ask_others_of_level(Node *node, const dp_walk *walk)
 
 /*
  * dp_run_ask_others
- *	  Call other libraries' permission hook for a query of the block that was
- *	  given the owner's right.  An executor has begun; the reader, which
- *	  executes the query, does not call it.
+ *	  Call other libraries' permission hook for queries that were given their
+ *	  owners' right.  An executor has begun; the reader, which executes the
+ *	  queries, does not call it.
  *
  * Errors: 42501, or what the hook raises.
  */
 void
-dp_run_ask_others(Query *query)
+dp_run_ask_others(const List *all)
 {
-	if (ExecutorCheckPerms_hook != NULL)
-		(void) dp_bridge_contains((Node *) query, ask_others_of_level, NULL,
-								  0);
+	ListCell   *lc;
+
+	foreach(lc, ExecutorCheckPerms_hook != NULL ? all : NIL)
+		(void) dp_bridge_contains((Node *) ((dp_ready *) lfirst(lc))->query,
+								  ask_others_of_level, NULL, 0);
 }
 
 /*
- * dp_run_take_rights
- *	  Give a query of the block the owner's right to read one of its protected
- *	  relations.  Returns the OIDs of the relations it names, after checking
- *	  its rights on them; *facts, if not NULL, receives the public facts of the
- *	  relation.
+ * dp_run_look_up
+ *	  What is declared about a relation that the block reads.
  *
- * The caller has made sure that the asking role holds a budget on the dataset,
- * or the charge will before anything is read.
- *
- * Errors: 42501 no right on something else in the query; 0A000 a policy has a
- * subquery; 55000 the relation is no longer protected.
+ * Errors: 55000 it is no longer protected in the block's dataset.
  */
-List *
-dp_run_take_rights(const dp_block *block, Oid relid,
-				   const dp_ledger_standing *standing, Query *query,
-				   dp_public_facts *facts)
+const dp_relation *
+dp_run_look_up(const dp_block *block, Oid relid)
 {
-	rights_context rights;
-	dp_relation *relation = dp_protect_lookup(relid);
+	const dp_relation *relation = dp_protect_lookup(relid);
 
 	if (relation == NULL || strcmp(relation->dataset, block->dataset) != 0)
 		ereport(ERROR,
@@ -574,23 +561,117 @@ dp_run_take_rights(const dp_block *block, Oid relid,
 				 errmsg("protection of a relation changed since the query was "
 						"planned"),
 				 errhint("Run the query again.")));
-	if ((!block->many || block->single) &&
-		!dp_block_has_one_row(relation, GetActiveSnapshot()))
-		dp_bridge_raise_refusal(dp_block_refuse_many(relation), NULL);
-	if (block->many && !block->single && relation->unit == NULL)
+	return relation;
+}
+
+static List *
+add_ready(List *all, Query *query, Oid relid, List *key)
+{
+	dp_ready   *ready = palloc0(sizeof(dp_ready));
+
+	ready->query = query;
+	ready->relid = relid;
+	ready->key = key;
+	return lappend(all, ready);
+}
+
+/*
+ * dp_run_list_private
+ *	  The queries of a block that read protected relations, a list of
+ *	  dp_ready *: `inner`, its own, then copies of those of its private
+ *	  sources, each followed by the steps that lead from its keys to units.
+ */
+List *
+dp_run_list_private(const dp_block *block, Query *inner)
+{
+	List	   *all = add_ready(NIL, inner, block->relid, NIL);
+	ListCell   *lc;
+
+	foreach(lc, block->sources)
+	{
+		const dp_joined *source = lfirst(lc);
+		ListCell   *step;
+		ListCell   *relid;
+		ListCell   *key;
+
+		if (!OidIsValid(source->relid))
+			continue;
+		all = add_ready(all, copyObject(source->query), source->relid, NIL);
+		forthree(step, source->steps, relid, source->step_relids,
+				 key, source->step_keys)
+			all = add_ready(all, copyObject(lfirst(step)), lfirst_oid(relid),
+							lfirst(key));
+	}
+	return all;
+}
+
+/*
+ * dp_run_take_rights
+ *	  Give each of the queries, which are changed, the owner's right to read
+ *	  its protected relation, after checking its rights on everything else.
+ *
+ * The caller has made sure that the asking role holds a budget on the dataset,
+ * or the charge will before anything is read.
+ *
+ * Errors: 42501 no right on something else in a query; 0A000 a policy has a
+ * subquery; 55000 a relation is no longer protected in the dataset.
+ */
+void
+dp_run_take_rights(const dp_block *block, const dp_ledger_standing *standing,
+				   const List *all)
+{
+	ListCell   *lc;
+
+	foreach(lc, all)
+	{
+		dp_ready   *ready = lfirst(lc);
+		const dp_relation *relation = dp_run_look_up(block, ready->relid);
+
+		if (block->many && !block->single && relation->unit == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("privacy unit of a relation changed since the "
+							"query was planned"),
+					 errhint("Run the query again.")));
+		check_owners(relation, standing);
+		ready->relation = relation;
+		(void) rights_walker((Node *) ready->query, ready);
+	}
+}
+
+/*
+ * dp_run_prove
+ *	  Prove what the block relies on for the active snapshot, which will read
+ *	  the rows, after rights were taken: one row per unit, and that the key of
+ *	  each step identifies the one row that has its unit.
+ *
+ * Errors: 0A000 a unit may have many rows; 55000 a unit is behind columns that
+ * are no key.
+ */
+void
+dp_run_prove(const dp_block *block, const List *all)
+{
+	ListCell   *lc;
+
+	foreach(lc, all)
+	{
+		const dp_ready *ready = lfirst(lc);
+
+		if ((!block->many || block->single) &&
+			!dp_block_has_one_row(ready->relation, GetActiveSnapshot()))
+			dp_bridge_raise_refusal(dp_block_refuse_many(ready->relation),
+									NULL);
+		if (ready->key == NIL ||
+			dp_block_is_key(ready->relid, ready->key, GetActiveSnapshot()))
+			continue;
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("privacy unit of a relation changed since the query "
-						"was planned"),
-				 errhint("Run the query again.")));
-	check_owners(relation, standing);
-	if (facts != NULL)
-	{
-		facts->relid = relation->relid;
-		facts->rows = relation->rows;
+				 errmsg("the privacy unit of a relation cannot be found"),
+				 errdetail("It is behind the primary key of relation \"%s\", "
+						   "which is not proved unique for this snapshot.  %s",
+						   get_rel_name(ready->relid),
+						   dp_ledger_told_uncharged()),
+				 errhint("Its owner should look at the primary key; a new "
+						 "transaction may see it.")));
 	}
-	rights.relation = relation;
-	rights.relids = NIL;
-	(void) rights_walker((Node *) query, &rights);
-	return rights.relids;
 }

@@ -199,22 +199,6 @@ run_find_workers(const dp_release_spec *spec)
 		DP_WORKERS_STATES : DP_WORKERS_NONE;
 }
 
-typedef struct charging
-{
-	const dp_release_spec *spec;
-	dp_ledger_request request;
-	dp_ledger_receipt receipt;
-} charging;
-
-/* The release was charged (dp_reader_charge): remember it. */
-static void
-remember_release(void *context)
-{
-	charging   *charge = context;
-
-	dp_run_remember(charge->spec, &charge->receipt);
-}
-
 /* Number of private sources with names: all protected relations, or none. */
 static int
 count_private_names(const dp_block *block)
@@ -229,45 +213,81 @@ count_private_names(const dp_block *block)
 
 /*
  * dp_run_make_ready
- *	  An inner query of the block with its parameters filled in, after running
- *	  its subqueries (unless run->unknown), and with the right to read; `part`
- *	  is the value of the block's part, or NULL.  Requires an active snapshot.
+ *	  Set run->ready, the queries over protected relations: run the block's
+ *	  subqueries, unless run->unknown, fill in their values, take rights, and
+ *	  prove what the block relies on.  `inner` is the block's own query; `part`
+ *	  is the value of its part, or NULL.  Returns the own query.  Requires an
+ *	  active snapshot, which is that of the reading.
  *
- * Errors: 42501 and 55000 as dp_run_take_rights; 0A000 if rewriting added
- * something to the query that must not see private rows; those of
+ * Errors: those of dp_run_take_rights and dp_run_prove; 0A000 if rewriting
+ * added something to a query that must not see private rows; those of
  * dp_rules_settle_policies.
  */
 Query *
-dp_run_make_ready(const dp_block *block,
-					  const dp_ledger_standing *standing, Query *inner,
-					  Const *part, dp_inner *run)
+dp_run_make_ready(const dp_block *block, const dp_ledger_standing *standing,
+				  Query *inner, Const *part, dp_inner *run)
 {
 	made_up		values = {NIL, part, run->unknown};
-	dp_refusal *refusal;
+	const dp_ready *own;
 	ListCell   *lc;
 
 	foreach(lc, run->unknown ? NIL : block->subqueries)
 		values.constants = lappend(values.constants,
 								   run_subquery(block, lfirst(lc), run));
-	run->facts.private_names = count_private_names(block);
 	if (values.constants != NIL || values.part != NULL)
 		inner = (Query *) fill_params_mutator((Node *) inner, &values);
-	dp_rules_settle_policies(inner);
-	refusal = dp_rules_check_query(inner);
-	if (refusal != NULL)
-		dp_bridge_raise_refusal(refusal, NULL);
-	run->relations = dp_run_take_rights(block, block->relid, standing, inner,
-										&run->facts);
+	run->ready = dp_run_list_private(block, inner);
+	foreach(lc, run->ready)
+	{
+		Query	   *query = ((dp_ready *) lfirst(lc))->query;
+		dp_refusal *refusal;
+
+		dp_rules_settle_policies(query);
+		refusal = dp_rules_check_query(query);
+		if (refusal != NULL)
+			dp_bridge_raise_refusal(refusal, NULL);
+	}
+	dp_run_take_rights(block, standing, run->ready);
+	dp_run_prove(block, run->ready);
+	own = linitial(run->ready);
+	run->facts.private_names = count_private_names(block);
+	run->facts.relid = own->relid;
+	run->facts.rows = own->relation->rows;
+	run->relations = list_copy(own->relids);
 	return inner;
 }
 
-/*
- * The block's query, with the exact aggregates in place of the dp_ ones: keys
- * first, then the unit if units have many rows, then the aggregates.
- */
-static Query *
-run_inner_query(const dp_release_spec *spec)
+static void
+release_init(dp_release *release, const dp_release_spec *spec,
+			 const dp_ledger_standing *standing, EState *estate,
+			 TupleDesc result)
 {
+	memset(release, 0, sizeof(*release));
+	release->spec = spec;
+	release->standing = standing;
+	release->result = result;
+	release->run.params = estate->es_param_list_info;
+	release->run.environment = estate->es_queryEnv;
+	release->run.context = CurrentMemoryContext;
+	release->run.named = estate->es_sourceText == dp_run_named_text;
+	release->run.local = standing->exempt;
+	release->run.facts.groups = (long) spec->groups + 1;
+	if (spec->part_indexed)
+	{
+		release->run.facts.part_attnum = spec->block->part_attnum;
+		release->run.facts.part_value = spec->part_value;
+	}
+}
+
+/*
+ * Make the block's queries ready, its own with the exact aggregates in place
+ * of the dp_ ones: keys first, then the unit if units have many rows, then the
+ * aggregates.
+ */
+static void
+ready_release(dp_release *release)
+{
+	const dp_release_spec *spec = release->spec;
 	Query	   *inner = copyObject(spec->block->inner);
 	List	   *targets =
 	list_copy_head(inner->targetList, dp_block_first_aggregate(spec->block));
@@ -278,32 +298,8 @@ run_inner_query(const dp_release_spec *spec)
 						  makeTargetEntry(lfirst(lc), list_length(targets) + 1,
 										  pstrdup("exact"), false));
 	inner->targetList = targets;
-	return inner;
-}
-
-/* The query for the release's exact numbers, with the right to read. */
-static Query *
-ready_release(const dp_release_spec *spec, const dp_ledger_standing *standing,
-			  dp_inner *run)
-{
-	Query	   *inner = run_inner_query(spec);
-
-	run->local = standing->exempt;
-	run->facts.groups = (long) spec->groups + 1;
-	if (spec->part_indexed)
-	{
-		run->facts.part_attnum = spec->block->part_attnum;
-		run->facts.part_value = spec->part_value;
-	}
-	return dp_run_make_ready(spec->block, standing, inner, spec->part_value,
-							 run);
-}
-
-static PlannedStmt *
-plan_release(const dp_release_spec *spec, Query *inner, dp_inner *run)
-{
-	dp_measure_group_by_place(spec, inner);
-	return dp_run_plan_inner(run, inner, run_find_workers(spec));
+	release->inner = dp_run_make_ready(spec->block, release->standing, inner,
+									   spec->part_value, &release->run);
 }
 
 /* Up to this fanout, joined rows may be spooled to disk as they are. */
@@ -363,7 +359,7 @@ static void
 tell_keys(const dp_release_spec *spec, TupleDesc result, dp_run_rows *rows)
 {
 	rows->slot = MakeSingleTupleTableSlot(result, &TTSOpsMinimalTuple);
-	dp_measure_cells_release(dp_measure_cells_create(spec), result,
+	dp_measure_cells_release(dp_measure_cells_create(spec, 0), result,
 							 dp_run_store_row, rows);
 	ExecDropSingleTupleTableSlot(rows->slot);
 }
@@ -383,48 +379,50 @@ sort_silently(void)
 	return nest;
 }
 
-/* Give a job with a plan its needs, and the plans of its scans. */
+/* The release was charged (dp_reader_charge): remember it. */
 static void
-add_needs(const dp_release_spec *spec, const dp_ledger_standing *standing,
-		  dp_inner *run, const dp_joined_rows *joined, dp_reader_job *job)
+remember_release(void *context)
 {
-	job->relations = run->relations;
-	job->needs = run->needs;
-	job->memory = spec->memory + run->memory;
+	const dp_release *release = context;
+
+	dp_run_remember(release->spec, &release->receipt);
+}
+
+/* Plan the release, and set what a reader needs for it. */
+static void
+make_job(dp_release *release, dp_reader_job *job)
+{
+	const dp_release_spec *spec = release->spec;
+
+	memset(job, 0, sizeof(*job));
+	job->memory = spec->memory;
 	job->row = spec->row;
-	dp_run_add_workers(job, spec->many, run, joined);
-	dp_run_plan_scans(spec->block, standing, run, job);
+	dp_measure_group_by_place(spec, release->inner);
+	dp_run_plan_job(spec->block, &release->run, run_find_workers(spec),
+					release->joined, job);
+	dp_run_fill_job(release, job);
 }
 
 /* Plan a release, charge it, and take the rows that a reader returns. */
 static void
-read_release(const dp_run_question *question, dp_inner *run,
-			 dp_joined_rows *joined, charging *charge, dp_run_rows *rows)
+read_release(dp_release *release, dp_run_rows *rows)
 {
-	const dp_release_spec *spec = question->spec;
-	const dp_joined_sizes sizes = dp_run_get_joined_sizes(joined);
-	dp_kept_job *wanted = question->wanted;
+	const dp_release_spec *spec = release->spec;
+	dp_kept_job *wanted = release->wanted;
 	int			nest = sort_silently();
 	dp_reader_job job;
 
-	dp_run_fill_job(spec, question->standing, question->result, &sizes,
-					plan_release(spec, question->inner, run), &job);
-	add_needs(spec, question->standing, run, joined, &job);
-	if (joined != NULL)
-	{
-		job.source = dp_run_next_joined;
-		job.source_context = joined;
-	}
-	dp_run_request(charge->spec, &charge->request);
-	job.request = &charge->request;
-	job.receipt = &charge->receipt;
+	make_job(release, &job);
+	dp_run_request(spec, &release->request);
+	job.request = &release->request;
+	job.receipt = &release->receipt;
 	if (wanted != NULL && !dp_run_seal_job(wanted, &job))
 		wanted = NULL;
-	rows->slot = MakeSingleTupleTableSlot(question->result,
+	rows->slot = MakeSingleTupleTableSlot(release->result,
 										  &TTSOpsMinimalTuple);
 	if (spec->undeclared)
-		rows->order = dp_run_order_begin(spec, question->result);
-	dp_reader_run(&job, remember_release, charge, dp_run_store_row, rows);
+		rows->order = dp_run_order_begin(spec, release->result);
+	dp_reader_run(&job, remember_release, release, dp_run_store_row, rows);
 	if (rows->order != NULL)
 		dp_run_order_end(rows->order, rows->slot, rows->store);
 	ExecDropSingleTupleTableSlot(rows->slot);
@@ -438,22 +436,18 @@ read_release(const dp_run_question *question, dp_inner *run,
  * 0.
  */
 static TimestampTz
-answer_release(const dp_run_question *question, dp_inner *run,
-			   dp_joined_rows *joined, const dp_release_spec *asked,
-			   dp_run_rows *rows)
+answer_release(dp_release *release, dp_run_rows *rows)
 {
-	charging	charge = {asked};
 	dp_run_stored stored;
 
-	dp_run_find_answer(question, true, &stored);
+	dp_run_find_answer(release, true, &stored);
 	if (stored.found)
 	{
-		dp_run_give_answer(question, &stored, rows->store);
+		dp_run_give_answer(release, &stored, rows->store);
 		return stored.answer.at;
 	}
-	read_release(question, run, joined, &charge, rows);
-	dp_run_keep_answer(question, &stored, charge.receipt.ledger_id,
-					   rows->store);
+	read_release(release, rows);
+	dp_run_keep_answer(release, &stored, rows->store);
 	return 0;
 }
 
@@ -464,7 +458,7 @@ answer_release(const dp_run_question *question, dp_inner *run,
  *	  tuplestore lives in the current context; everything else is freed.
  */
 Tuplestorestate *
-dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
+dp_run_release(const dp_release_spec *spec, const dp_ledger_standing *standing,
 			   EState *estate, TupleDesc result, dp_kept_job *wanted,
 			   TimestampTz *stored_at)
 {
@@ -473,47 +467,38 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 											   "dp_pg release",
 											   ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(work);
-	dp_inner	run = {estate->es_param_list_info, estate->es_queryEnv, work,
-	estate->es_sourceText == dp_run_named_text};
-	dp_run_question question = {spec, standing, NULL, &run};
+	dp_release	release;
 	dp_release_spec joining;
-	dp_joined_rows *joined;
-	dp_joined_sizes sizes;
 
 	*stored_at = 0;
+	release_init(&release, spec, standing, estate, result);
+	release.wanted = wanted;
+	PushActiveSnapshot(estate->es_snapshot);
 	if (dp_run_is_free(spec))
 	{
-		PushActiveSnapshot(estate->es_snapshot);
-		dp_run_check_joined(spec->block, &run);
-		PopActiveSnapshot();
+		dp_run_check_joined(spec->block, &release.run);
 		tell_keys(spec, result, &rows);
-		MemoryContextSwitchTo(old);
-		MemoryContextDelete(work);
-		return rows.store;
 	}
-	dp_run_check_preconditions();
-	PushActiveSnapshot(estate->es_snapshot);
-	dp_run_check_part(spec, estate->es_snapshot);
-	dp_bridge_progress_begin(DP_WORK_QUERY, spec->block->relid, 0);
-	dp_bridge_progress(DP_PHASE_JOINING, 0);
-	joined = dp_run_read_joined(spec->block, &run);
-	dp_run_add_joined_facts(joined, &run.facts);
-	sizes = dp_run_get_joined_sizes(joined);
-	if (joined != NULL)
+	else
 	{
-		dp_run_tell_lost(spec, sizes.matched);
-		joining = *spec;
-		joining.block = choose_way(spec, &sizes);
-		question.spec = &joining;
-		question.by_units = joining.block != spec->block;
+		dp_run_check_preconditions();
+		dp_bridge_progress_begin(DP_WORK_QUERY, spec->block->relid, 0);
+		dp_bridge_progress(DP_PHASE_JOINING, 0);
+		release.joined = dp_run_read_joined(spec->block, &release.run);
+		release.sizes = dp_run_get_joined_sizes(release.joined);
+		if (release.joined != NULL)
+		{
+			dp_run_tell_lost(spec, release.sizes.matched);
+			joining = *spec;
+			joining.block = choose_way(spec, &release.sizes);
+			release.spec = &joining;
+			release.by_units = joining.block != spec->block;
+		}
+		ready_release(&release);
+		dp_bridge_progress(DP_PHASE_READING, 0);
+		*stored_at = answer_release(&release, &rows);
+		dp_bridge_progress_end();
 	}
-	question.inner = ready_release(question.spec, standing, &run);
-	question.joined = joined;
-	question.result = result;
-	question.wanted = wanted;
-	dp_bridge_progress(DP_PHASE_READING, 0);
-	*stored_at = answer_release(&question, &run, joined, spec, &rows);
-	dp_bridge_progress_end();
 	PopActiveSnapshot();
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(work);
@@ -521,62 +506,42 @@ dp_run_release(dp_release_spec *spec, const dp_ledger_standing *standing,
 }
 
 /*
- * dp_run_has_answer
- *	  Would the release be answered from a stored answer now? False also if
- *	  that depends on queries that have not run, or parameters without values.
- *	  Requires an active snapshot; reads no row and charges nothing.
- */
-bool
-dp_run_has_answer(const dp_release_spec *spec,
-				  const dp_ledger_standing *standing, EState *estate,
-				  TupleDesc result, TimestampTz *stored_at)
-{
-	dp_inner	run = {estate->es_param_list_info, estate->es_queryEnv,
-	CurrentMemoryContext, estate->es_sourceText == dp_run_named_text};
-	dp_run_question question = {spec, standing, NULL, &run};
-	dp_run_stored stored;
-
-	if (dp_run_is_free(spec) || spec->block->subqueries != NIL ||
-		spec->block->sources != NIL || dp_bridge_reuse_age() == 0 ||
-		(estate->es_top_eflags & DP_COMPAT_NO_VALUES) != 0)
-		return false;
-	question.inner = ready_release(spec, standing, &run);
-	question.result = result;
-	dp_run_find_answer(&question, false, &stored);
-	*stored_at = stored.answer.at;
-	return stored.found;
-}
-
-/*
- * dp_run_check_plan
- *	  Raise what planning the release would raise, as far as known before
- *	  subqueries have run and joined rows have been read: EXPLAIN shows no
- *	  price for a query that cannot run.  Requires an active snapshot; reads no
- *	  row, charges nothing.
+ * dp_run_look_ahead
+ *	  For EXPLAIN: when the answer was stored with which the release would be
+ *	  answered now.  Without one 0, after raising what planning the release
+ *	  would raise: EXPLAIN shows no price for a query that cannot run.  What
+ *	  depends on queries that have not run, on joined rows, or on parameters
+ *	  without values, is not known.  Requires an active snapshot; reads no row,
+ *	  charges nothing.
  *
  * Errors: those of running it.
  */
-void
-dp_run_check_plan(const dp_release_spec *spec,
-				  const dp_ledger_standing *standing, EState *estate)
+TimestampTz
+dp_run_look_ahead(const dp_release_spec *spec,
+				  const dp_ledger_standing *standing, EState *estate,
+				  TupleDesc result)
 {
 	const dp_block *block = spec->block;
-	const dp_joined_sizes sizes = dp_run_get_joined_sizes(NULL);
-	dp_inner	run = {estate->es_param_list_info, estate->es_queryEnv,
-	CurrentMemoryContext, estate->es_sourceText == dp_run_named_text};
-	dp_reader_job job = {0};
-	Query	   *inner;
+	dp_release	release;
+	dp_run_stored stored = {false};
+	dp_reader_job job;
 
 	if (dp_run_is_free(spec))
-		return;
-	run.unknown = block->subqueries != NIL ||
+		return 0;
+	release_init(&release, spec, standing, estate, result);
+	release.run.unknown = block->subqueries != NIL ||
 		(estate->es_top_eflags & DP_COMPAT_NO_VALUES) != 0;
-	dp_run_add_joined_facts(NULL, &run.facts);
+	release.run.facts.shares_rows = true;
+	release.sizes = dp_run_get_joined_sizes(NULL);
 	if (block->sources != NIL)
-		(void) choose_way(spec, &sizes);
-	inner = ready_release(spec, standing, &run);
-	job.plan = plan_release(spec, inner, &run);
-	add_needs(spec, standing, &run, NULL, &job);
+		(void) choose_way(spec, &release.sizes);
+	ready_release(&release);
+	if (!release.run.unknown && block->sources == NIL)
+		dp_run_find_answer(&release, false, &stored);
+	if (stored.found)
+		return stored.answer.at;
+	make_job(&release, &job);
 	if (!standing->exempt)
 		dp_reader_check_memory(&job);
+	return 0;
 }

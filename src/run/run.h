@@ -26,7 +26,7 @@ extern dp_release_spec *dp_run_prepare(dp_block *block,
 										   const dp_ledger_standing *standing,
 										   List *arguments, List *domains,
 										   const dp_unit_bounds *bounds,
-										   int *location);
+										   Snapshot snapshot, int *location);
 extern bool dp_run_is_free(const dp_release_spec *spec);
 extern int	dp_run_count_values(const dp_release_spec *spec);
 /* The mechanism that decides about undeclared keys. */
@@ -43,14 +43,14 @@ extern void dp_run_request(const dp_release_spec *spec,
 typedef struct dp_kept_job dp_kept_job; /* kept.c */
 
 /* run.c */
-extern void dp_run_check_plan(const dp_release_spec *spec,
-							  const dp_ledger_standing *standing,
-							  EState *estate);
-extern Tuplestorestate *dp_run_release(dp_release_spec *spec,
+extern Tuplestorestate *dp_run_release(const dp_release_spec *spec,
 									   const dp_ledger_standing *standing,
 									   EState *estate, TupleDesc result,
 									   dp_kept_job *wanted,
 									   TimestampTz *stored_at);
+extern TimestampTz dp_run_look_ahead(const dp_release_spec *spec,
+									 const dp_ledger_standing *standing,
+									 EState *estate, TupleDesc result);
 
 /* kept.c */
 typedef struct dp_run_rows
@@ -61,10 +61,6 @@ typedef struct dp_run_rows
 } dp_run_rows;
 
 extern void dp_run_store_row(void *context, const void *data, Size size);
-extern bool dp_run_has_answer(const dp_release_spec *spec,
-							  const dp_ledger_standing *standing,
-							  EState *estate, TupleDesc result,
-							  TimestampTz *stored_at);
 #define DP_RUN_KEPT 64
 
 typedef struct dp_kept
@@ -87,8 +83,6 @@ extern Tuplestorestate *dp_run_give_kept(int64 nonce, int index,
 										 bool *stamped,
 										 TimestampTz *stored_at);
 extern void dp_run_keep(int64 nonce, int index, const dp_stamp *stamp,
-						const dp_release_spec *spec, const List *parameters,
-						ParamListInfo values,
 						const dp_ledger_standing *standing, TupleDesc result,
 						TimestampTz stored_at, Tuplestorestate *store);
 
@@ -127,6 +121,7 @@ extern bool dp_run_is_ordinary(Query *query);
 extern bool dp_run_may_hold_block(Query *query);
 
 /* rights.c */
+extern const dp_relation *dp_run_look_up(const dp_block *block, Oid relid);
 extern bool dp_run_lacks_right(Query *query);
 extern bool dp_run_reaches_protected(Query *query);
 extern void dp_run_check_rights_first(Query *query);
@@ -140,9 +135,8 @@ extern void dp_run_find_disjoint(dp_release_spec *spec);
 extern void dp_run_add_values(const dp_release_spec *spec,
 							  const dp_charge *charges, dp_charge *sum);
 extern char *dp_run_disjoint_text(const dp_release_spec *spec);
-extern void dp_run_set_part(dp_release_spec *spec, bool replace,
-								Datum value, bool isnull);
-extern void dp_run_check_part(dp_release_spec *spec, Snapshot snapshot);
+extern void dp_run_set_part(dp_release_spec *spec, Const *value,
+							Snapshot snapshot);
 
 /* row_security.c */
 extern void dp_run_hide_rows(PlannerInfo *root, RelOptInfo *rel);
@@ -190,18 +184,21 @@ extern Size dp_run_least_bytes(const dp_gather_limits *limits);
 
 /* stored_answer.c */
 
-/* A release to be answered; read only. */
-typedef struct dp_run_question
+/* A release that runs, or that EXPLAIN looks at (run.c). */
+typedef struct dp_release
 {
 	const dp_release_spec *spec;
 	const dp_ledger_standing *standing;
-	Query	   *inner;			/* made ready */
-	const dp_inner *run;
-	const dp_joined_rows *joined;	/* or NULL */
-	bool		by_units;		/* private rows are gathered by unit */
 	TupleDesc	result;
-	dp_kept_job *wanted; /* what its job is kept with, or NULL */
-} dp_run_question;
+	dp_kept_job *wanted;		/* what its job is kept with, or NULL */
+	dp_inner	run;
+	Query	   *inner;			/* made ready */
+	dp_joined_rows *joined;		/* or NULL */
+	dp_joined_sizes sizes;		/* of these */
+	bool		by_units;		/* private rows are gathered by unit */
+	dp_ledger_request request;
+	dp_ledger_receipt receipt;
+} dp_release;
 
 typedef struct dp_run_stored
 {
@@ -212,13 +209,13 @@ typedef struct dp_run_stored
 	TimestampTz rows_at;		/* the answer is no older than this */
 } dp_run_stored;
 
-extern void dp_run_find_answer(const dp_run_question *question, bool wait,
+extern void dp_run_find_answer(const dp_release *release, bool wait,
 							   dp_run_stored *out);
-extern void dp_run_give_answer(const dp_run_question *question,
+extern void dp_run_give_answer(const dp_release *release,
 							   const dp_run_stored *stored,
 							   Tuplestorestate *store);
-extern void dp_run_keep_answer(const dp_run_question *question,
-							   const dp_run_stored *stored, int64 ledger_id,
+extern void dp_run_keep_answer(const dp_release *release,
+							   const dp_run_stored *stored,
 							   Tuplestorestate *store);
 
 /* kept_plan.c */
@@ -246,11 +243,7 @@ extern DestReceiver *dp_run_follow_scan(dp_followed *all, int n);
 extern void dp_run_follow(dp_followed *all);
 
 /* work.c */
-extern void dp_run_fill_job(const dp_release_spec *spec,
-								const dp_ledger_standing *standing,
-								TupleDesc result,
-								const dp_joined_sizes *joined,
-								PlannedStmt *plan, dp_reader_job *job);
+extern void dp_run_fill_job(const dp_release *release, dp_reader_job *job);
 extern void dp_run_work_init(void);
 
 /* key_domains.c */

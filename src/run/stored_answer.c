@@ -78,66 +78,27 @@ digest_joined(const dp_joined_rows *rows, uint8 *out)
 	pfree(digests.data);
 }
 
-static List *
-add_scan(List *scans, const dp_release_spec *spec, Query *scan, Oid relid,
-		 const dp_ledger_standing *standing, const dp_inner *run)
-{
-	Query	   *query = copyObject(scan);
-
-	dp_rules_settle_policies(query);
-	(void) dp_run_take_rights(spec->block, relid, standing, query, NULL);
-	return lappend(scans, dp_run_settle(query, run->params));
-}
-
-/*
- * The queries of the block's other private relations, and of what leads to
- * units, as they would be planned.
- */
-static List *
-ready_scans(const dp_release_spec *spec, const dp_ledger_standing *standing,
-			const dp_inner *run)
-{
-	List	   *scans = NIL;
-	ListCell   *lc;
-
-	foreach(lc, spec->block->sources)
-	{
-		const dp_joined *source = lfirst(lc);
-		ListCell   *step;
-		ListCell   *relid;
-
-		if (!OidIsValid(source->relid))
-			continue;
-		scans = add_scan(scans, spec, source->query, source->relid, standing,
-						 run);
-		forboth(step, source->steps, relid, source->step_relids)
-			scans = add_scan(scans, spec, lfirst(step), lfirst_oid(relid),
-							 standing, run);
-	}
-	return scans;
-}
-
 static dp_reuse_key *
-make_key(const dp_run_question *question)
+make_key(const dp_release *release)
 {
-	const dp_joined_rows *joined = question->joined;
 	uint8		digest[DP_SHA256_BYTES];
 	dp_reuse_asked asked = {0};
-	dp_joined_sizes sizes;
+	ListCell   *lc;
 
-	asked.spec = question->spec;
-	asked.standing = question->standing;
-	asked.inner = dp_run_settle(question->inner, question->run->params);
-	asked.scans = ready_scans(question->spec, question->standing,
-							  question->run);
-	sizes = dp_run_get_joined_sizes(joined);
-	asked.fanout = sizes.fanout;
-	asked.widest = sizes.widest;
-	asked.by_units = question->by_units;
-	asked.result = question->result;
-	if (joined != NULL)
+	asked.spec = release->spec;
+	asked.standing = release->standing;
+	asked.inner = dp_run_settle(release->inner, release->run.params);
+	for_each_from(lc, release->run.ready, 1)
+		asked.scans = lappend(asked.scans,
+							  dp_run_settle(((dp_ready *) lfirst(lc))->query,
+											release->run.params));
+	asked.fanout = release->sizes.fanout;
+	asked.widest = release->sizes.widest;
+	asked.by_units = release->by_units;
+	asked.result = release->result;
+	if (release->joined != NULL)
 	{
-		digest_joined(joined, digest);
+		digest_joined(release->joined, digest);
 		asked.joined = digest;
 	}
 	return dp_reuse_make_key(&asked);
@@ -148,26 +109,23 @@ make_key(const dp_run_question *question)
  * up, or another budget or period may pay.  A charge would notice that.
  */
 static bool
-still_pays(const dp_run_question *question, dp_ledger_standing *now)
+still_pays(const dp_release *release, dp_ledger_standing *now)
 {
-	const dp_ledger_standing *before = question->standing;
+	const dp_ledger_standing *before = release->standing;
 
-	dp_ledger_require_budget(question->spec->block->dataset, now);
+	dp_ledger_require_budget(release->spec->block->dataset, now);
 	return now->payer_role == before->payer_role &&
 		now->period == before->period && !now->exempt;
 }
 
 /* While this process waited, rights may have been revoked, too. */
 static bool
-still_asks(const dp_run_question *question)
+still_asks(const dp_release *release)
 {
 	dp_ledger_standing now;
-	bool		pays = still_pays(question, &now);
+	bool		pays = still_pays(release, &now);
 
-	(void) dp_run_take_rights(question->spec->block,
-							  question->spec->block->relid, &now,
-							  copyObject(question->inner), NULL);
-	(void) ready_scans(question->spec, &now, question->run);
+	dp_run_take_rights(release->spec->block, &now, release->run.ready);
 	return pays;
 }
 
@@ -201,12 +159,12 @@ sees_relations(const dp_block *block)
  * Look up a stored answer; it is used only if the same budget would pay now.
  */
 static bool
-find(const dp_run_question *question, dp_run_stored *out)
+find(const dp_release *release, dp_run_stored *out)
 {
 	dp_ledger_standing now;
 
-	out->found = dp_reuse_find(out->key, question->standing, &out->answer);
-	out->found = out->found && still_pays(question, &now);
+	out->found = dp_reuse_find(out->key, release->standing, &out->answer);
+	out->found = out->found && still_pays(release, &now);
 	return out->found;
 }
 
@@ -219,31 +177,31 @@ find(const dp_run_question *question, dp_run_stored *out)
  * Errors: 55P03, 57014 and 40P01 while waiting; those of rights.
  */
 void
-dp_run_find_answer(const dp_run_question *question, bool wait,
+dp_run_find_answer(const dp_release *release, bool wait,
 				   dp_run_stored *out)
 {
 	memset(out, 0, sizeof(*out));
-	if (dp_bridge_reuse_age() == 0 || question->standing->exempt ||
-		question->run->named || RecoveryInProgress())
+	if (dp_bridge_reuse_age() == 0 || release->standing->exempt ||
+		release->run.named || RecoveryInProgress())
 		return;
 	out->rows_at = dp_reuse_time_of_rows();
-	out->key = make_key(question);
+	out->key = make_key(release);
 	if (out->key == NULL)
 		return;
-	if (find(question, out) || !wait)
+	if (find(release, out) || !wait)
 		return;
 	if (!dp_reuse_may_store())
 	{
 		out->key = NULL;
 		return;
 	}
-	if (dp_reuse_lock(out->key) && !still_asks(question))
+	if (dp_reuse_lock(out->key) && !still_asks(release))
 	{
 		dp_reuse_unlock(out->key);
 		out->key = NULL;
 		return;
 	}
-	if (find(question, out))
+	if (find(release, out))
 		dp_reuse_unlock(out->key);
 }
 
@@ -256,14 +214,14 @@ dp_run_find_answer(const dp_run_question *question, bool wait,
  * Errors: 55000 of dp_pg.setting_scope.
  */
 void
-dp_run_give_answer(const dp_run_question *question,
+dp_run_give_answer(const dp_release *release,
 				   const dp_run_stored *stored, Tuplestorestate *store)
 {
-	const dp_release_spec *spec = question->spec;
+	const dp_release_spec *spec = release->spec;
 	dp_ledger_receipt receipt;
 
 	dp_bridge_check_scope();
-	dp_reuse_unpack(&stored->answer, stored->key, question->result,
+	dp_reuse_unpack(&stored->answer, stored->key, release->result,
 					spec->nkeys, store);
 	dp_reuse_count_hit(stored->answer.id);
 	memset(&receipt, 0, sizeof(receipt));
@@ -276,15 +234,15 @@ dp_run_give_answer(const dp_run_question *question,
  * wait may continue.
  */
 void
-dp_run_keep_answer(const dp_run_question *question,
-				   const dp_run_stored *stored, int64 ledger_id,
-				   Tuplestorestate *store)
+dp_run_keep_answer(const dp_release *release,
+				   const dp_run_stored *stored, Tuplestorestate *store)
 {
 	if (stored->key == NULL)
 		return;
-	if (sees_relations(question->spec->block))
-		dp_reuse_store(stored->key, question->standing,
-					   question->spec->block->dataset, ledger_id,
-					   stored->rows_at, store, question->result);
+	if (sees_relations(release->spec->block))
+		dp_reuse_store(stored->key, release->standing,
+					   release->spec->block->dataset,
+					   release->receipt.ledger_id,
+					   stored->rows_at, store, release->result);
 	dp_reuse_unlock(stored->key);
 }

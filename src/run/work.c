@@ -15,6 +15,7 @@
 #include "executor/tuptable.h"
 #include "nodes/makefuncs.h"
 #include "utils/builtins.h"
+#include "utils/snapmgr.h"
 
 #include "run.h"
 
@@ -75,15 +76,13 @@ list_domains(const dp_release_spec *spec)
 
 /*
  * dp_run_fill_job
- *	  Fill in what a reader needs for a release, in the current context; the
- *	  caller adds the relations.
+ *	  Fill in what a reader needs for a release beside its plans, in the
+ *	  current context; the caller adds the request.
  */
 void
-dp_run_fill_job(const dp_release_spec *spec,
-					const dp_ledger_standing *standing, TupleDesc result,
-					const dp_joined_sizes *joined, PlannedStmt *plan,
-					dp_reader_job *job)
+dp_run_fill_job(const dp_release *release, dp_reader_job *job)
 {
+	const dp_release_spec *spec = release->spec;
 	release_data *data = palloc0(sizeof(release_data));
 	dp_block   *block = palloc(sizeof(dp_block));
 	dp_release_input *input = dp_make_node(dp_release_input);
@@ -94,20 +93,23 @@ dp_run_fill_job(const dp_release_spec *spec,
 	input->arguments = spec->arguments;
 	input->domains = list_domains(spec);
 	input->aggregates = spec->exact;
-	input->types = result_types(result);
-	data->standing = *standing;
+	input->types = result_types(release->result);
+	data->standing = *release->standing;
 	data->charge = spec->charge;
 	data->bounds.rows = spec->max_rows;
 	data->bounds.keys = spec->max_keys;
-	data->joined = *joined;
-	data->workers = dp_reader_pack_workers(plan);
-	memset(job, 0, sizeof(*job));
+	data->joined = release->sizes;
+	data->workers = dp_reader_pack_workers(job->plan);
 	job->kind = DP_READER_RELEASE;
-	job->plan = plan;
 	job->input = (Node *) input;
 	job->data = data;
 	job->size = sizeof(release_data);
-	job->local = standing->exempt;
+	job->local = release->standing->exempt;
+	if (release->joined != NULL)
+	{
+		job->source = dp_run_next_joined;
+		job->source_context = release->joined;
+	}
 }
 
 /* ---- where the rows are read ---- */
@@ -152,7 +154,8 @@ begin(const Node *sent, const void *data, dp_reader_source source,
 	dp_release_spec *spec = dp_run_prepare(input->block, &asked->standing,
 										   input->arguments,
 										   read_domains(input),
-										   &asked->bounds, &location);
+										   &asked->bounds, GetActiveSnapshot(),
+										   &location);
 	release_work *work = palloc0(sizeof(release_work));
 	dp_gather_limits limits = {0};
 
@@ -162,8 +165,8 @@ begin(const Node *sent, const void *data, dp_reader_source source,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("declarations of a private relation changed while it "
 						"was asked")));
-	spec->helpers = asked->workers; /* their processors are free by then */
-	work->cells = dp_measure_cells_create(spec);
+	/* the workers' processors are free when helpers choose */
+	work->cells = dp_measure_cells_create(spec, asked->workers);
 	work->result = make_descriptor(input->types);
 	limits.fanout = asked->joined.fanout;
 	if (spec->many)
