@@ -39,6 +39,19 @@
 
 #define ERROR_BETA 0.05
 
+/* A released value as texts. */
+typedef struct dp_description
+{
+	char	   *name;			/* "dp_sum(age)" or the aggregate's name */
+	char	   *mechanism;
+	char	   *epsilon;
+	char	   *delta;
+	char	   *rho;
+	char	   *sensitivity;
+	char	   *scale;
+	char	   *error;			/* 95% error */
+} dp_description;
+
 /*
  * A bound in the column's type: from the grid, or as given if there is none.
  */
@@ -225,19 +238,18 @@ run_describe(const dp_release_spec *spec, int n)
  *		dp_last_release(): what the last statement of the connection released.
  *
  * Every release of one statement that the client sent is remembered, at most
- * KEPT of them, each in a context of its own under TopMemoryContext.  The
- * record holds public quantities only.
+ * REMEMBERED of them, each in a context of its own under TopMemoryContext.
+ * The record holds public quantities only.
  * ----------------
  */
 
 #define COLUMNS 12
-#define KEPT 100
+#define REMEMBERED 100
 
 struct dp_past_release
 {
 	MemoryContext context;		/* holds this struct and all below */
-	int64		ledger_id;
-	TimestampTz at;
+	int			users;			/* entries below, and what is kept (kept.c) */
 	Oid			user;			/* that asked; no other sees it */
 	char	   *dataset;
 	int			nrelations;
@@ -247,9 +259,24 @@ struct dp_past_release
 };
 
 /* Releases of the statement that began at last_statement, oldest first. */
-static dp_past_release *kept[KEPT];
-static int	kept_count = 0;
+static struct
+{
+	dp_past_release *past;
+	int64		ledger_id;
+	TimestampTz at;
+}			remembered[REMEMBERED];
+static int	nremembered = 0;
 static TimestampTz last_statement = 0;
+
+/* Also a MemoryContextCallbackFunction: one user less. */
+static void
+drop_past(void *arg)
+{
+	dp_past_release *past = arg;
+
+	if (--past->users == 0)
+		MemoryContextDelete(past->context);
+}
 
 static void
 forget_oldest(int n)
@@ -257,149 +284,78 @@ forget_oldest(int n)
 	int			i;
 
 	for (i = 0; i < n; i++)
-		MemoryContextDelete(kept[i]->context);
-	kept_count -= n;
-	memmove(kept, kept + n, sizeof(kept[0]) * kept_count);
-}
-
-static dp_description
-copy_description(const dp_description *d)
-{
-	dp_description copy;
-
-	copy.name = pstrdup(d->name);
-	copy.mechanism = pstrdup(d->mechanism);
-	copy.epsilon = pstrdup(d->epsilon);
-	copy.delta = pstrdup(d->delta);
-	copy.rho = pstrdup(d->rho);
-	copy.sensitivity = pstrdup(d->sensitivity);
-	copy.scale = pstrdup(d->scale);
-	copy.error = pstrdup(d->error);
-	return copy;
-}
-
-/* The protected relations that were read. */
-static void
-remember_relations(dp_past_release *past, const List *relids)
-{
-	ListCell   *lc;
-
-	past->relations = palloc(sizeof(Oid) * Max(list_length(relids), 1));
-	foreach(lc, relids)
-		if (OidIsValid(lfirst_oid(lc)))
-			past->relations[past->nrelations++] = lfirst_oid(lc);
-}
-
-/* Forget what earlier statements released, and make room for one more. */
-static void
-explain_make_room(void)
-{
-	if (last_statement != GetCurrentStatementStartTimestamp())
-		forget_oldest(kept_count);
-	else if (kept_count == KEPT)
-		forget_oldest(1);
-	last_statement = GetCurrentStatementStartTimestamp();
-}
-
-/* A context for one release; after an error it is deleted with its parent. */
-static MemoryContext
-make_context(void)
-{
-	return AllocSetContextCreate(CurrentMemoryContext, "dp_pg past release",
-								 ALLOCSET_SMALL_SIZES);
-}
-
-static void
-add_past(dp_past_release *past, MemoryContext context)
-{
-	past->context = context;
-	MemoryContextSetParent(context, TopMemoryContext);
-	kept[kept_count++] = past;
-}
-
-/* dp_run_remember: add a release to those of the current statement. */
-void
-dp_run_remember(const dp_release_spec *spec,
-					const dp_ledger_receipt *receipt)
-{
-	MemoryContext context;
-	MemoryContext old;
-	dp_past_release *past;
-	int			i;
-
-	explain_make_room();
-	context = make_context();
-	old = MemoryContextSwitchTo(context);
-	past = palloc0(sizeof(dp_past_release));
-	past->ledger_id = receipt->ledger_id;
-	past->at = GetCurrentTimestamp();
-	past->user = GetUserId();
-	past->dataset = pstrdup(spec->block->dataset);
-	remember_relations(past, list_union_oid(NIL, spec->block->relids));
-	past->n = dp_run_count_values(spec);
-	past->values = palloc(sizeof(dp_description) * Max(past->n, 1));
-	MemoryContextSwitchTo(old);
-	for (i = 0; i < past->n; i++)
-	{
-		dp_description d = run_describe(spec, i);
-
-		MemoryContextSwitchTo(context);
-		past->values[i] = copy_description(&d);
-		MemoryContextSwitchTo(old);
-	}
-	add_past(past, context);
-}
-
-/* Copy everything but its context, into the current one. */
-static dp_past_release *
-copy_past(const dp_past_release *past)
-{
-	dp_past_release *copy = palloc(sizeof(dp_past_release));
-	int			i;
-
-	*copy = *past;
-	copy->context = NULL;
-	copy->dataset = pstrdup(past->dataset);
-	copy->relations = palloc(sizeof(Oid) * Max(past->nrelations, 1));
-	memcpy(copy->relations, past->relations,
-		   sizeof(Oid) * past->nrelations);
-	copy->values = palloc(sizeof(dp_description) * Max(past->n, 1));
-	for (i = 0; i < past->n; i++)
-		copy->values[i] = copy_description(&past->values[i]);
-	return copy;
-}
-
-/*
- * dp_run_copy_past: a copy of the release added last, in the current context.
- */
-dp_past_release *
-dp_run_copy_past(int64 *ledger_id)
-{
-	const dp_past_release *last = kept[kept_count - 1];
-
-	*ledger_id = last->ledger_id;
-	return copy_past(last);
+		drop_past(remembered[i].past);
+	nremembered -= n;
+	memmove(remembered, remembered + n, sizeof(remembered[0]) * nremembered);
 }
 
 /*
  * dp_run_remember_past
- *	  Add such a copy as a release of now, with the ID of its charge.
+ *	  Add what was released before as a release of now, with the ID of its
+ *	  charge; releases of earlier statements are forgotten.
  */
 void
-dp_run_remember_past(const dp_past_release *past, int64 ledger_id)
+dp_run_remember_past(dp_past_release *past, int64 ledger_id)
 {
-	MemoryContext context;
-	MemoryContext old;
-	dp_past_release *copy;
+	past->users++;
+	if (last_statement != GetCurrentStatementStartTimestamp())
+		forget_oldest(nremembered);
+	else if (nremembered == REMEMBERED)
+		forget_oldest(1);
+	last_statement = GetCurrentStatementStartTimestamp();
+	remembered[nremembered].past = past;
+	remembered[nremembered].ledger_id = ledger_id;
+	remembered[nremembered++].at = GetCurrentTimestamp();
+}
 
-	explain_make_room();
-	context = make_context();
-	old = MemoryContextSwitchTo(context);
-	copy = copy_past(past);
+/* dp_run_remember: add a release to those of the current statement. */
+void
+dp_run_remember(const dp_release_spec *spec, const dp_ledger_receipt *receipt)
+{
+	/* after an error deleted with its parent */
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "dp_pg past release",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	dp_past_release *past = palloc0(sizeof(dp_past_release));
+	ListCell   *lc;
+	int			i;
+
+	past->context = context;
+	past->user = GetUserId();
+	past->dataset = pstrdup(spec->block->dataset);
+	past->relations = palloc(sizeof(Oid) *
+							 Max(list_length(spec->block->relids), 1));
+	foreach(lc, list_union_oid(NIL, spec->block->relids))
+		if (OidIsValid(lfirst_oid(lc)))
+			past->relations[past->nrelations++] = lfirst_oid(lc);
+	past->n = dp_run_count_values(spec);
+	past->values = palloc(sizeof(dp_description) * Max(past->n, 1));
+	for (i = 0; i < past->n; i++)
+		past->values[i] = run_describe(spec, i);
 	MemoryContextSwitchTo(old);
-	copy->at = GetCurrentTimestamp();
-	copy->ledger_id = ledger_id;
-	add_past(copy, context);
+	MemoryContextSetParent(context, TopMemoryContext);
+	dp_run_remember_past(past, receipt->ledger_id);
+}
+
+/*
+ * dp_run_hold_past
+ *	  The release remembered last, which stays until the context is reset, and
+ *	  the ID of its charge.
+ */
+dp_past_release *
+dp_run_hold_past(MemoryContext context, int64 *ledger_id)
+{
+	MemoryContextCallback *callback =
+	MemoryContextAlloc(context, sizeof(MemoryContextCallback));
+	dp_past_release *last = remembered[nremembered - 1].past;
+
+	*ledger_id = remembered[nremembered - 1].ledger_id;
+	callback->func = drop_past;
+	callback->arg = last;
+	MemoryContextRegisterResetCallback(context, callback);
+	last->users++;
+	return last;
 }
 
 static Datum
@@ -429,8 +385,9 @@ show_relations(const dp_past_release *past)
 }
 
 static void
-put_release(ReturnSetInfo *result, const dp_past_release *past)
+put_release(ReturnSetInfo *result, int entry)
 {
+	const dp_past_release *past = remembered[entry].past;
 	Datum		relations = show_relations(past);
 	int			i;
 
@@ -440,8 +397,8 @@ put_release(ReturnSetInfo *result, const dp_past_release *past)
 		bool		nulls[COLUMNS] = {false};
 		const dp_description *d = &past->values[i];
 
-		values[0] = Int64GetDatum(past->ledger_id);
-		values[1] = TimestampTzGetDatum(past->at);
+		values[0] = Int64GetDatum(remembered[entry].ledger_id);
+		values[1] = TimestampTzGetDatum(remembered[entry].at);
 		values[2] = CStringGetTextDatum(past->dataset);
 		values[3] = CStringGetTextDatum(d->name);
 		values[4] = CStringGetTextDatum(d->mechanism);
@@ -471,9 +428,9 @@ dp_last_release(PG_FUNCTION_ARGS)
 	int			i;
 
 	InitMaterializedSRF(fcinfo, 0);
-	for (i = 0; i < kept_count; i++)
-		if (kept[i]->user == GetUserId())
-			put_release((ReturnSetInfo *) fcinfo->resultinfo, kept[i]);
+	for (i = 0; i < nremembered; i++)
+		if (remembered[i].past->user == GetUserId())
+			put_release((ReturnSetInfo *) fcinfo->resultinfo, i);
 	return (Datum) 0;
 }
 

@@ -252,7 +252,7 @@ dp_run_keep(int64 nonce, int index, const dp_stamp *stamp,
 	old = MemoryContextSwitchTo(context);
 	answer = palloc0(sizeof(kept_answer));
 	answer->content = dp_reuse_pack(store, result, ANSWER_MOST_BYTES, &rows);
-	answer->past = dp_run_copy_past(&answer->id);
+	answer->past = dp_run_hold_past(context, &answer->id);
 	answer->kept.context = context;
 	answer->kept.nonce = nonce;
 	answer->kept.index = index;
@@ -411,15 +411,6 @@ remember_again(void *context)
 	dp_run_remember_past(job->past, job->receipt.ledger_id);
 }
 
-static void
-kept_lock_relations(const dp_kept_job *job)
-{
-	ListCell   *lc;
-
-	foreach(lc, job->relations)
-		LockRelationOid(lfirst_oid(lc), AccessShareLock);
-}
-
 /*
  * dp_run_do_kept_job
  *	  Run the job that dp_run_find_job found, if it is still current, and
@@ -435,6 +426,7 @@ dp_run_do_kept_job(uint64 number, int64 nonce, int index, EState *estate,
 	dp_kept_job *job = kept_find(&jobs, nonce, index);
 	dp_reader_job again = {.kind = DP_READER_RELEASE};
 	dp_run_rows rows = {NULL};
+	ListCell   *lc;
 
 	if (job == NULL || job->number != number || job->running ||
 		!is_young(job, estate->es_snapshot))
@@ -445,7 +437,8 @@ dp_run_do_kept_job(uint64 number, int64 nonce, int index, EState *estate,
 		kept_forget(&jobs, &job->kept);
 		return NULL;
 	}
-	kept_lock_relations(job);
+	foreach(lc, job->relations)
+		LockRelationOid(lfirst_oid(lc), AccessShareLock);
 	if (!is_current(job))
 		return NULL;
 	dp_run_check_preconditions();
@@ -467,22 +460,16 @@ dp_run_do_kept_job(uint64 number, int64 nonce, int index, EState *estate,
 }
 
 static bool
-has_predicates(const dp_release_spec *spec)
+kept_may_keep(const dp_release_spec *spec, const dp_ledger_standing *standing)
 {
 	int			i;
 
 	for (i = 0; i < spec->nmeasures; i++)
 		if (spec->measures[i].ops->kind == DP_AGG_CONDITIONS)
-			return true;
-	return false;
-}
-
-static bool
-kept_may_keep(const dp_release_spec *spec, const dp_ledger_standing *standing)
-{
+			return false;
 	return !standing->exempt && dp_bridge_reuse_age() == 0 &&
 		!spec->undeclared && spec->block->part_attnum == 0 &&
-		!dp_run_is_free(spec) && !has_predicates(spec);
+		!dp_run_is_free(spec);
 }
 
 /*
@@ -560,11 +547,9 @@ dp_run_seal_job(dp_kept_job *wanted, dp_reader_job *job)
 void
 dp_run_keep_job(dp_kept_job *wanted)
 {
-	MemoryContext old = MemoryContextSwitchTo(wanted->kept.context);
 	int64		id;
 
-	wanted->past = dp_run_copy_past(&id);
-	MemoryContextSwitchTo(old);
+	wanted->past = dp_run_hold_past(wanted->kept.context, &id);
 	if (MemoryContextMemAllocated(wanted->kept.context, true) > JOB_MOST_BYTES)
 	{
 		MemoryContextDelete(wanted->kept.context);

@@ -274,22 +274,9 @@ typedef struct dp_past_release dp_past_release;
 
 extern void dp_run_remember(const dp_release_spec *spec,
 								const dp_ledger_receipt *receipt);
-extern dp_past_release *dp_run_copy_past(int64 *ledger_id);
-extern void dp_run_remember_past(const dp_past_release *past,
-								 int64 ledger_id);
-
-/* explain.c: one released value as texts, all palloc'd. */
-typedef struct dp_description
-{
-	char	   *name;			/* "dp_sum(age)" or the aggregate's name */
-	char	   *mechanism;
-	char	   *epsilon;
-	char	   *delta;
-	char	   *rho;
-	char	   *sensitivity;
-	char	   *scale;
-	char	   *error;			/* 95% error */
-} dp_description;
+extern dp_past_release *dp_run_hold_past(MemoryContext context,
+										 int64 *ledger_id);
+extern void dp_run_remember_past(dp_past_release *past, int64 ledger_id);
 
 /* node.c */
 typedef struct dp_shared_store
