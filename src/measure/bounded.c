@@ -145,18 +145,6 @@ row_of(const dp_measure *measure, const Aggref *native)
 	return dp_measure_row_case(native->aggfilter, number);
 }
 
-/* The conditions of a measurement that has a list of them, or NIL. */
-static List *
-bounded_conditions_of(const dp_measure *measure)
-{
-	TargetEntry *argument;
-
-	if (measure->ops->kind != DP_AGG_CONDITIONS)
-		return NIL;
-	argument = linitial(measure->aggregate->args);
-	return castNode(ArrayExpr, argument->expr)->elements;
-}
-
 /* Add a column to the rows. */
 static List *
 bounded_add_target(List *targets, Expr *expression)
@@ -174,11 +162,13 @@ static List *
 bounded_add_row(List *targets, const dp_measure *measure, const Aggref *exact)
 {
 	Expr	   *filter = exact->aggfilter;
+	TargetEntry *argument;
 	ListCell   *lc;
 
 	if (measure->ops->kind != DP_AGG_CONDITIONS)
 		return bounded_add_target(targets, row_of(measure, exact));
-	foreach(lc, bounded_conditions_of(measure))
+	argument = linitial(measure->aggregate->args);
+	foreach(lc, castNode(ArrayExpr, argument->expr)->elements)
 		targets = bounded_add_target(targets, filter == NULL ? lfirst(lc) :
 									 dp_measure_row_case(filter, lfirst(lc)));
 	return targets;

@@ -31,15 +31,6 @@ struct dp_cells
 	MemoryContext scratch;		/* reset for every row */
 };
 
-/* The place of an inner row among the groups, or -1. */
-static int64
-group_of(const dp_release_spec *spec, TupleTableSlot *slot)
-{
-	if (spec->nkeys == 0)
-		return 0;
-	return slot->tts_isnull[0] ? -1 : DatumGetInt32(slot->tts_values[0]);
-}
-
 /* Add the only row, with the exact numbers of all groups. */
 static void
 add_states(dp_cells *cells, TupleTableSlot *slot)
@@ -71,12 +62,14 @@ static void
 add_group(dp_cells *cells, TupleTableSlot *slot)
 {
 	const dp_release_spec *spec = cells->spec;
-	int64		group = group_of(spec, slot);
+	int64		group = 0;
 	dp_cell    *cell;
 	int			i;
 
-	if (group < 0)
-		return;
+	if (spec->nkeys > 0 && slot->tts_isnull[0])
+		return;					/* in no public group */
+	if (spec->nkeys > 0)
+		group = DatumGetInt32(slot->tts_values[0]);
 	cell = cells->cells + group * cells->width;
 	for (i = 0; i < spec->nmeasures; i++)
 	{
@@ -192,34 +185,6 @@ size_of_none(const dp_release_spec *spec, int n)
 	return error < 1e18 ? (int64) error : INT64CONST(1000000000000000000);
 }
 
-/* The same for values that are returned only if there are rows. */
-static int64 *
-sizes_of_none(const dp_release_spec *spec)
-{
-	int64	   *none = palloc(sizeof(int64) * Max(spec->nmeasures, 1));
-	int			i;
-
-	for (i = 0; i < spec->nmeasures; i++)
-		none[i] = size_of_none(spec, spec->measures[i].value->size);
-	return none;
-}
-
-/* Make values NULL whose count cannot be told from none. */
-static void
-forget_values(const dp_release_spec *spec, const int64 *none,
-			  const Datum *values, bool *nulls)
-{
-	int			i;
-
-	for (i = 0; i < spec->nmeasures; i++)
-	{
-		int			size = spec->measures[i].value->size;
-
-		if (size > 0 && DatumGetInt64(values[size - 1]) <= none[i])
-			nulls[i] = true;
-	}
-}
-
 /* Set the public keys of a group; released ones follow. */
 static void
 set_keys(const answer *to, int64 group)
@@ -269,26 +234,23 @@ cells_set_values(const answer *to, const dp_cell *cell)
 		values[n + i] = Float8GetDatum(error);
 		nulls[n + i] = isnan(error);
 	}
-	forget_values(spec, to->own_none, values, nulls);
-	for (i = 0; errors && i < n; i++)
-		nulls[n + i] |= nulls[i];
-}
+	for (i = 0; i < n; i++)
+	{
+		int			size = spec->measures[i].value->size;
 
-/* Is the released count larger than that of an empty group may be? */
-static bool
-has_size(const answer *to)
-{
-	const dp_release_spec *spec = to->cells->spec;
-
-	return to->none < 0 ||
-		DatumGetInt64(to->slot->tts_values[spec->nkeys + spec->block->size -
-										   1]) > to->none;
+		/* if its count cannot be told from none */
+		if (size > 0 && DatumGetInt64(values[size - 1]) <= to->own_none[i])
+			nulls[i] = true;
+		if (errors)
+			nulls[n + i] |= nulls[i];
+	}
 }
 
 static void
 give_group(const answer *to, int64 group, const dp_cell *cell, bool told)
 {
 	MemoryContext old = MemoryContextSwitchTo(to->cells->scratch);
+	const dp_release_spec *spec = to->cells->spec;
 
 	CHECK_FOR_INTERRUPTS();
 	set_keys(to, group);
@@ -296,7 +258,10 @@ give_group(const answer *to, int64 group, const dp_cell *cell, bool told)
 		dp_measure_units_told(to->cells->units, to->slot->tts_values,
 							  to->slot->tts_isnull);
 	cells_set_values(to, cell);
-	if (has_size(to))
+	/* only if its count is larger than that of an empty group may be */
+	if (to->none < 0 ||
+		DatumGetInt64(to->slot->tts_values[spec->nkeys + spec->block->size -
+										   1]) > to->none)
 		cells_give_row(to);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(to->cells->scratch);
@@ -325,10 +290,14 @@ dp_measure_cells_release(dp_cells *cells, TupleDesc result,
 	const dp_release_spec *spec = cells->spec;
 	answer		to = {cells, MakeSingleTupleTableSlot(result, &TTSOpsVirtual),
 	sink, context};
+	int64	   *none = palloc(sizeof(int64) * Max(spec->nmeasures, 1));
 	int64		group;
+	int			i;
 
 	to.none = size_of_none(spec, spec->block->size);
-	to.own_none = sizes_of_none(spec);
+	for (i = 0; i < spec->nmeasures; i++)
+		none[i] = size_of_none(spec, spec->measures[i].value->size);
+	to.own_none = none;
 	if (spec->undeclared)
 		dp_measure_units_tell(cells->units, cells->cells, cells->width,
 							  give_told, &to);

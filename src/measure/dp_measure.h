@@ -311,7 +311,8 @@ typedef struct dp_key_decision
 /*
  * A block with every public quantity known: grids, sensitivities, scales, the
  * whole charge, the group keys.  Made by dp_run_prepare in the current context
- * from catalog and parameters, without reading rows.
+ * from catalog and parameters, without reading rows, and constant then, except
+ * that less noise may suffice where fewer keys are released (key_decision.c).
  */
 typedef struct dp_release_spec
 {

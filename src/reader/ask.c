@@ -399,29 +399,6 @@ ask_receive_message(dp_asking *asking, void **data, Size *size)
 	}
 }
 
-/* Send what does not fit into the message; an empty piece ends it. */
-static void
-send_pieces(dp_asking *asking, const dp_reader_job *job)
-{
-	const void *data;
-	Size		size;
-
-	while ((data = job->source(job->source_context, &size)) != NULL)
-		ask_send_message(asking, data, size);
-	ask_send_message(asking, "", 0);
-}
-
-static void
-wait_until_ready(dp_asking *asking)
-{
-	void	   *data;
-	Size		size;
-
-	if (!ask_receive_message(asking, &data, &size) || size != 1 ||
-		*(char *) data != DP_TELL_READY)
-		elog(ERROR, "unexpected message from a reader");
-}
-
 /*
  * Have the reader submit the charge once it is ready, if the mechanism allows
  * that.
@@ -442,10 +419,14 @@ static void
 make_charge(dp_asking *asking)
 {
 	const char	go = DP_TELL_GO;
+	void	   *data;
+	Size		size;
 
 	if (asking->deferred.slot != NULL)
 		return;
-	wait_until_ready(asking);
+	if (!ask_receive_message(asking, &data, &size) || size != 1 ||
+		*(char *) data != DP_TELL_READY)
+		elog(ERROR, "unexpected message from a reader");
 	dp_ledger_hurry(true);
 	note_charge(asking);
 	dp_ledger_hurry(false);
@@ -472,6 +453,8 @@ static void
 ask(dp_asking *asking, StringInfo message, dp_reader_sink sink,
 	void *sink_context)
 {
+	const dp_reader_job *job = asking->job;
+	const void *piece;
 	void	   *data;
 	Size		size;
 
@@ -479,8 +462,12 @@ ask(dp_asking *asking, StringInfo message, dp_reader_sink sink,
 	prepare_charge(asking, message);
 	set_up_queues(asking);
 	ask_send_message(asking, message->data, message->len);
-	if (asking->job->source != NULL)
-		send_pieces(asking, asking->job);
+	/* what does not fit into the message; an empty piece ends it */
+	while (job->source != NULL &&
+		   (piece = job->source(job->source_context, &size)) != NULL)
+		ask_send_message(asking, piece, size);
+	if (job->source != NULL)
+		ask_send_message(asking, "", 0);
 	make_charge(asking);
 	while (ask_receive_message(asking, &data, &size))
 	{

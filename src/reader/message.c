@@ -275,25 +275,19 @@ append_parts(StringInfo out, const dp_reader_job *job, dp_message *head,
 	}
 }
 
-static bool
-has_workers(const dp_reader_job *job)
-{
-	bool		found = job->plan->parallelModeNeeded;
-	ListCell   *lc;
-
-	foreach(lc, job->scans)
-		found |= lfirst_node(PlannedStmt, lc)->parallelModeNeeded;
-	return found;
-}
-
 static void
 describe_job(const dp_reader_job *job, dp_message *head)
 {
+	bool		parallel = job->plan->parallelModeNeeded;
+	ListCell   *lc;
+
+	foreach(lc, job->scans)
+		parallel |= lfirst_node(PlannedStmt, lc)->parallelModeNeeded;
 	memset(head, 0, sizeof(*head));
 	head->kind = job->kind;
 	head->memory = job->memory;
 	head->row = job->row;
-	head->worker = has_workers(job) ? job->worker : 0;
+	head->worker = parallel ? job->worker : 0;
 	head->shared = job->shared;
 	head->more = job->source != NULL;
 }

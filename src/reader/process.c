@@ -386,15 +386,6 @@ process_force_settings(void)
 
 /* ---- one job ---- */
 
-static void
-attach_queues(dp_reading_work *work)
-{
-	work->from = shm_mq_attach((shm_mq *) dp_reader_queue(my_entry, false),
-							   NULL, NULL);
-	work->to = shm_mq_attach((shm_mq *) dp_reader_queue(my_entry, true),
-							 NULL, NULL);
-}
-
 static const void *
 process_receive_message(dp_reading_work *work, Size *size)
 {
@@ -624,7 +615,10 @@ process_serve(MemoryContext context)
 	MemoryContextSwitchTo(context);
 	working = true;
 	pgstat_report_activity(STATE_RUNNING, DP_PRIVATE_QUERY_TEXT);
-	attach_queues(&work);
+	work.from = shm_mq_attach((shm_mq *) dp_reader_queue(my_entry, false),
+							  NULL, NULL);
+	work.to = shm_mq_attach((shm_mq *) dp_reader_queue(my_entry, true), NULL,
+							NULL);
 	PG_TRY();
 	{
 		do_job(&work);
@@ -650,14 +644,6 @@ process_serve(MemoryContext context)
 	dp_bridge_hold();
 	settled = false;
 	pgstat_report_activity(STATE_IDLE, NULL);
-}
-
-static bool
-is_work_there(void)
-{
-	int			code;
-
-	return dp_reader_look(my_entry, &code) == DP_ENTRY_WORKING;
 }
 
 /*
@@ -716,6 +702,7 @@ dp_reader_main(Datum arg)
 	Oid			database;
 	bool		served = false; /* the last job ended just now, and the next
 								 * may follow at once */
+	int			code;
 
 	/* Interrupts are processed only where the loop checks for them. */
 	pqsignal(SIGTERM, die);
@@ -749,7 +736,7 @@ dp_reader_main(Datum arg)
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
 		}
-		if (is_work_there())
+		if (dp_reader_look(my_entry, &code) == DP_ENTRY_WORKING)
 		{
 			process_serve(context);
 			served = true;

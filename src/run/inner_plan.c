@@ -303,19 +303,6 @@ dp_run_settle(Query *inner, ParamListInfo params)
 #define ROW_MOST ((Size) 1024 * 1024)
 
 /*
- * What workers may hand over: nothing if their look-ups would be visible (not
- * if run->local), or if rows may be too long to reserve memory for.
- */
-static dp_workers
-allowed_workers(const dp_inner *run, dp_workers wanted, bool needs_none)
-{
-	if ((!needs_none && !run->local) ||
-		(wanted == DP_WORKERS_ROWS && run->row > ROW_MOST))
-		return DP_WORKERS_NONE;
-	return wanted;
-}
-
-/*
  * Make the plan, or *refusal because of the value of a parameter.  With
  * unknown values only the shape of the plan means anything.
  */
@@ -342,8 +329,11 @@ plan(dp_inner *run, Query *inner, dp_workers workers, dp_refusal **refusal)
 	run->memory += dp_rules_window_memory(inner);
 	run->row = dp_rules_row_bytes(inner, run->facts.widest);
 	run->facts.toast_needed = toast && !run->local;
-	planned = dp_run_public_plan(inner, allowed_workers(run, workers, none),
-								 &run->facts);
+	/* their look-ups would be visible; or memory cannot be reserved */
+	if ((!none && !run->local) ||
+		(workers == DP_WORKERS_ROWS && run->row > ROW_MOST))
+		workers = DP_WORKERS_NONE;
+	planned = dp_run_public_plan(inner, workers, &run->facts);
 	run->relations = list_concat(run->relations, planned->relationOids);
 	toasts = dp_run_lock_toast(planned->relationOids, &run->relations);
 	if (toast)

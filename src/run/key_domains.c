@@ -16,6 +16,7 @@
 #include "optimizer/optimizer.h"
 #include "utils/array.h"
 #include "utils/datum.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 #include "utils/tuplesort.h"
@@ -537,11 +538,14 @@ dp_run_may_have_rows(List *conditions, const List *others,
 struct dp_told_order
 {
 	Tuplesortstate *sort;
+	int			nest;			/* of settings */
 };
 
 /*
- * dp_run_order_begin: sort the rows of an answer, whose first columns are the
- * keys.
+ * dp_run_order_begin
+ *	  Sort the rows of an answer, whose first columns are the keys.  Until its
+ *	  end there are no messages of the sort: a client that asked for them and
+ *	  does not read would hold up all that wait for the answer.
  */
 dp_told_order *
 dp_run_order_begin(const dp_release_spec *spec, TupleDesc result)
@@ -569,6 +573,9 @@ dp_run_order_begin(const dp_release_spec *spec, TupleDesc result)
 		collations[sorted++] = OidIsValid(key->collation) ?
 			C_COLLATION_OID : InvalidOid;
 	}
+	order->nest = NewGUCNestLevel();
+	if (GetConfigOption("trace_sort", true, false) != NULL)
+		dp_bridge_set_local("trace_sort", "off");
 	order->sort = tuplesort_begin_heap(result, sorted, columns, operators,
 									   collations, nulls_first, work_mem,
 									   NULL, TUPLESORT_NONE);
@@ -591,4 +598,5 @@ dp_run_order_end(dp_told_order *order, TupleTableSlot *slot,
 	while (tuplesort_gettupleslot(order->sort, true, false, slot, NULL))
 		tuplestore_puttupleslot(store, slot);
 	tuplesort_end(order->sort);
+	AtEOXact_GUC(false, order->nest);
 }

@@ -278,20 +278,6 @@ is_forged_marker(Node *node, const dp_walk *walk)
 
 /* ---- splitting ---- */
 
-static Const *
-int8_const(int64 value)
-{
-	return makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
-					 Int64GetDatum(value), false, FLOAT8PASSBYVAL);
-}
-
-static Const *
-int4_const(int32 value)
-{
-	return makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
-					 Int32GetDatum(value), false, true);
-}
-
 static void
 add_dependencies(planner_call *call, Query *query)
 {
@@ -311,8 +297,12 @@ planner_take_block(dp_block *block, RangeTblEntry *entry, void *context)
 {
 	planner_call *call = context;
 	RangeTblFunction *function = linitial(entry->functions);
-	Const	   *nonce = int8_const((int64) call->nonce);
-	Const	   *index = int4_const(list_length(call->blocks));
+	Const	   *nonce = makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
+								  Int64GetDatum((int64) call->nonce), false,
+								  FLOAT8PASSBYVAL);
+	Const	   *index = makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
+								  Int32GetDatum(list_length(call->blocks)),
+								  false, true);
 	FuncExpr   *marker;
 	ListCell   *lc;
 	ListCell   *lc2;
@@ -337,15 +327,6 @@ planner_take_block(dp_block *block, RangeTblEntry *entry, void *context)
 		if (((dp_key *) lfirst(lc))->values != NULL)
 			add_dependencies(call,
 							 (Query *) ((dp_key *) lfirst(lc))->values);
-}
-
-static void
-draw_nonce(planner_call *call)
-{
-	dp_bridge_check_status(dp_mech_random_bytes(dp_bridge_source(),
-												&call->nonce,
-												sizeof(call->nonce)),
-						   "draw a nonce");
 }
 
 /*
@@ -377,7 +358,10 @@ split_query(planner_call *call, Query *query, const char *text)
 		return;
 	if (dp_bridge_contains((Node *) query, is_forged_marker, &call->marker, 0))
 		raise_forged_marker();
-	draw_nonce(call);
+	dp_bridge_check_status(dp_mech_random_bytes(dp_bridge_source(),
+												&call->nonce,
+												sizeof(call->nonce)),
+						   "draw a nonce");
 	refusal = dp_block_split_all(query, planner_take_block, call,
 								 &call->inval_items);
 	if (refusal != NULL)

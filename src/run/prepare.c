@@ -64,17 +64,6 @@ prepare_second(const dp_block *block, Node *base, dp_second *second)
 }
 
 static void
-raise_undeclared(const dp_measure *measure)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("dp_pg.%s does not support undeclared keys",
-					measure->ops->name),
-			 errhint("Declare the keys, or count with dp_count and "
-					 "FILTER.")));
-}
-
-static void
 prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 				const dp_ledger_standing *standing, dp_measure *measure)
 {
@@ -97,7 +86,12 @@ prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 		elog(ERROR, "rows of units cannot be bounded for dp_%s",
 			 measure->ops->name);
 	if (spec->undeclared && measure->ops->kind == DP_AGG_CONDITIONS)
-		raise_undeclared(measure);
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("dp_pg.%s does not support undeclared keys",
+						measure->ops->name),
+				 errhint("Declare the keys, or count with dp_count and "
+						 "FILTER.")));
 	measure->contribution.many = spec->many;
 	measure->contribution.kappa = spec->many ? spec->max_keys : 1;
 	measure->contribution.rows = spec->many ? spec->max_rows : 1;
@@ -114,17 +108,6 @@ prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 		measure->argument_type = getBaseType(exprType((Node *)
 													  argument->expr));
 	}
-}
-
-static void
-set_domains(dp_release_spec *spec, const List *domains)
-{
-	ListCell   *lc;
-
-	spec->nkeys = list_length(domains);
-	spec->domains = palloc0(sizeof(dp_domain *) * Max(spec->nkeys, 1));
-	foreach(lc, domains)
-		spec->domains[foreach_current_index(lc)] = lfirst(lc);
 }
 
 /*
@@ -296,7 +279,10 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 	spec->replace_one = standing->replace_one;
 	spec->nmeasures = list_length(block->values);
 	spec->measures = palloc0(sizeof(dp_measure) * Max(spec->nmeasures, 1));
-	set_domains(spec, domains);
+	spec->nkeys = list_length(domains);
+	spec->domains = palloc0(sizeof(dp_domain *) * Max(spec->nkeys, 1));
+	for (i = 0; i < spec->nkeys; i++)
+		spec->domains[i] = list_nth(domains, i);
 	dp_run_find_large_keys(spec);
 	block = spec->block;
 	share = dp_run_share(spec);

@@ -336,47 +336,18 @@ dp_run_find_way(dp_block *block, Size row, int64 counted,
 	return block;
 }
 
-/* How many rows of a unit may count. */
-static int64
-rows_counted(const dp_release_spec *spec)
-{
-	if (!spec->many || spec->block->single)
-		return 1;
-	return dp_run_fanout_multiply(spec->max_rows,
-								  spec->nkeys == 0 ? 1 : spec->max_keys);
-}
-
 static dp_block *
 choose_way(const dp_release_spec *spec, const dp_joined_sizes *sizes)
 {
+	bool		bounded = spec->many && !spec->block->single;
+
 	return dp_run_find_way(spec->block,
 						   spec->many ? dp_measure_row_bytes(spec) : 0,
-						   rows_counted(spec), sizes);
-}
-
-/* Return the public values of all groups, and nothing else. */
-static void
-tell_keys(const dp_release_spec *spec, TupleDesc result, dp_run_rows *rows)
-{
-	rows->slot = MakeSingleTupleTableSlot(result, &TTSOpsMinimalTuple);
-	dp_measure_cells_release(dp_measure_cells_create(spec, 0), result,
-							 dp_run_store_row, rows);
-	ExecDropSingleTupleTableSlot(rows->slot);
-}
-
-/*
- * Turn off messages of the sort of undeclared keys until the nest level ends:
- * a client that asked for them and does not read would hold up all that wait
- * for the answer.
- */
-static int
-sort_silently(void)
-{
-	int			nest = NewGUCNestLevel();
-
-	if (GetConfigOption("trace_sort", true, false) != NULL)
-		dp_bridge_set_local("trace_sort", "off");
-	return nest;
+						   !bounded ? 1 :
+						   dp_run_fanout_multiply(spec->max_rows,
+												  spec->nkeys == 0 ? 1 :
+												  spec->max_keys),
+						   sizes);
 }
 
 /* The release was charged (dp_reader_charge): remember it. */
@@ -409,7 +380,6 @@ read_release(dp_release *release, dp_run_rows *rows)
 {
 	const dp_release_spec *spec = release->spec;
 	dp_kept_job *wanted = release->wanted;
-	int			nest = sort_silently();
 	dp_reader_job job;
 
 	make_job(release, &job);
@@ -426,7 +396,6 @@ read_release(dp_release *release, dp_run_rows *rows)
 	if (rows->order != NULL)
 		dp_run_order_end(rows->order, rows->slot, rows->store);
 	ExecDropSingleTupleTableSlot(rows->slot);
-	AtEOXact_GUC(false, nest);
 	if (wanted != NULL)
 		dp_run_keep_job(wanted);
 }
@@ -476,8 +445,12 @@ dp_run_release(const dp_release_spec *spec, const dp_ledger_standing *standing,
 	PushActiveSnapshot(estate->es_snapshot);
 	if (dp_run_is_free(spec))
 	{
+		/* the public values of all groups, and nothing else */
 		dp_run_check_joined(spec->block, &release.run);
-		tell_keys(spec, result, &rows);
+		rows.slot = MakeSingleTupleTableSlot(result, &TTSOpsMinimalTuple);
+		dp_measure_cells_release(dp_measure_cells_create(spec, 0), result,
+								 dp_run_store_row, &rows);
+		ExecDropSingleTupleTableSlot(rows.slot);
 	}
 	else
 	{
