@@ -240,6 +240,13 @@ extern dp_refusal *dp_block_split_all(Query *query, dp_block_consumer consumer,
 									  void *context, List **inval_items);
 
 /*
+ * To be called after that, when entries of releases are calls of a marker
+ * function: in all that follows released values, NULL takes the place of
+ * errors that noise can cause (released.c).
+ */
+extern void dp_block_guard_released(Query *query, Oid marker);
+
+/*
  * To be called after that: count the references to each WITH query
  * (with_query.c).
  */

@@ -492,9 +492,7 @@ release_mutator(Node *node, void *context)
 		s->level--;
 		return copy;
 	}
-	copy = expression_tree_mutator(node, release_mutator, context);
-	dp_catalog_guard_division(node, s->level, copy);
-	return copy;
+	return expression_tree_mutator(node, release_mutator, context);
 }
 
 /*

@@ -601,17 +601,13 @@ value_of_group(Query *groups, Aggref *aggregate)
 static Node *
 value_mutator(Node *node, void *context)
 {
-	Node	   *copy;
-
 	if (node == NULL)
 		return NULL;
 	if (IsA(node, Aggref) && ((Aggref *) node)->agglevelsup == 0)
 		return value_of_group(context, (Aggref *) node);
 	if (IsA(node, Query))
 		return node;
-	copy = expression_tree_mutator(node, value_mutator, context);
-	dp_catalog_guard_division(node, 0, copy);
-	return copy;
+	return expression_tree_mutator(node, value_mutator, context);
 }
 
 /*

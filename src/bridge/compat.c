@@ -209,6 +209,21 @@ dp_bridge_ungroup(Query *level)
 
 #endif
 
+/*
+ * dp_bridge_stands_for
+ *	  What the columns of a range table entry stand for, if they are only names
+ *	  of expressions of the level; otherwise NIL.
+ */
+List *
+dp_bridge_stands_for(const RangeTblEntry *entry)
+{
+#if PG_VERSION_NUM >= 180000
+	if (entry->rtekind == RTE_GROUP)
+		return entry->groupexprs;
+#endif
+	return entry->rtekind == RTE_JOIN ? entry->joinaliasvars : NIL;
+}
+
 /* ---- joins ---- */
 
 /*

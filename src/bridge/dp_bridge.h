@@ -455,4 +455,7 @@ extern void dp_bridge_progress_begin(dp_work work, Oid relid, int64 total);
 extern void dp_bridge_progress(dp_phase phase, int64 done);
 extern void dp_bridge_progress_end(void);
 
+/* ---- compat.c ---- */
+extern List *dp_bridge_stands_for(const RangeTblEntry *entry);
+
 #endif							/* DP_BRIDGE_H */

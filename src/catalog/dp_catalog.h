@@ -76,7 +76,6 @@ dp_catalog_counts_rows(dp_aggregate_kind kind)
 
 extern dp_aggregate_kind dp_catalog_aggregate_kind(Oid function);
 extern bool dp_catalog_is_count(Oid aggregate);
-extern void dp_catalog_guard_division(Node *node, int level, Node *copy);
 extern bool dp_catalog_has_aggregate(Node *node);
 extern bool dp_catalog_has_own_aggregate(const Query *query);
 

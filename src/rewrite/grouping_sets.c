@@ -240,9 +240,7 @@ column_mutator(Node *node, void *context)
 	}
 	if (IsA(node, Var) && (int) ((Var *) node)->varlevelsup == s->level)
 		s->failed = true;
-	copy = expression_tree_mutator(node, column_mutator, context);
-	dp_catalog_guard_division(node, s->level, copy);
-	return copy;
+	return expression_tree_mutator(node, column_mutator, context);
 }
 
 /* A target that is a key, even a constant, becomes the key's column. */

@@ -86,6 +86,20 @@ extern Node *dp_rules_make_total(Node *expression);
 extern bool dp_rules_unites_all(const Node *operation);
 
 /*
+ * A call of a function or operator by which NULL takes the place of an error,
+ * if it is a built-in one of numbers, dates or times that can fail; otherwise
+ * the call itself.  Only for released values: private rows take total
+ * versions.
+ */
+extern Node *dp_rules_null_on_error(Node *call);
+
+/*
+ * What the planner would make of a call, if that is of a built-in function or
+ * operator in SQL, as log(numeric) is; otherwise the call itself.
+ */
+extern Node *dp_rules_inline_builtin(Node *call);
+
+/*
  * The final check of a whole inner Query, after rewriting: targets, quals,
  * join quals, security quals, sort and group operators of every level.
  * Aggregates at the top level are not checked (the release made them); their

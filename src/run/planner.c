@@ -376,6 +376,8 @@ split_query(planner_call *call, Query *query, const char *text)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("private aggregate at an unsupported place")));
+	if (call->blocks != NIL)
+		dp_block_guard_released(query, call->marker);
 	if (call->tells)
 		tell_error_alone();
 }

@@ -178,7 +178,7 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN NULL;
 END $$;
 SELECT * FROM spent();
-SELECT 1 / (n - n) FROM one;
+SELECT ('x' || n)::integer FROM one;
 SELECT * FROM spent();
 SELECT n IS NULL FROM one LIMIT 1 OFFSET 1;
 SELECT * FROM spent();

@@ -1,5 +1,5 @@
--- Division by a private count: NULL where it is released as 0, in released
--- values only; any other divisor means what it means in PostgreSQL.
+-- Division by what has been released: NULL where it is 0; any other divisor
+-- means what it means in PostgreSQL.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set test query_divide
 \set file :abs_srcdir '/sql/include/query.psql'
@@ -23,7 +23,7 @@ SELECT ward, dp_avg(age) IS NULL AS avg, dp_sum(age) / dp_count(age) IS NULL AS 
 SELECT ward, dp_sum(age) / greatest(dp_count(*), 0) AS mean FROM person GROUP BY ward;
 SELECT dp_sum(age) / dp_count(*) FROM person WHERE id < 0;
 SELECT ward, coalesce(dp_sum(age)::numeric / dp_count(*), -1) > 0 AS positive FROM person GROUP BY ward;
--- any other divisor is as it was
+-- computed from released values, and from a subquery
 SELECT * FROM outcome('SELECT ward, dp_sum(age) / (dp_count(*) + 0) FROM person GROUP BY ward');
 SELECT * FROM outcome('SELECT ward, dp_sum(age) / dp_sum(id, 0, 1000) FROM person GROUP BY ward');
 SELECT * FROM outcome('SELECT s / n FROM (SELECT ward, dp_sum(age) AS s, dp_count(*) AS n FROM person GROUP BY ward) t');
