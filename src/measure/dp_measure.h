@@ -165,6 +165,8 @@ struct dp_measure
 	dp_rational rate;
 	int64		choices;		/* number of candidates of a selection, for its
 								 * error */
+	int64		most;			/* of distinct values, above which none is
+								 * released; -1: no limit.  dp_count only */
 	dp_uint128	score_unit;		/* scores per row, for display; 0: 1 */
 	int			power;			/* noise is in granules to this power; 1 */
 	dp_bound_column bound;		/* units with many rows only */

@@ -162,6 +162,10 @@ const dp_measure_ops dp_measure_conditions = {
  * by 2 kappa m and sqrt(2 kappa) m if a unit is replaced, which may change its
  * groups.  A row adds at most one distinct value, so DISTINCT is no worse;
  * distinct units are counted once, whatever their rows are.
+ *
+ * Of boolean, of an enum and of a column with declared keys only so many
+ * values are possible: what is released is from 0 to their number, which is
+ * public, so this changes the noisy number only.
  * ----------------
  */
 
@@ -198,6 +202,11 @@ count_prepare(dp_measure *measure)
 		l2 = dp_measure_product(l2, 2);
 	}
 	measure->grid.exponent = 0;
+	measure->most = -1;
+	if (measure->aggregate->aggdistinct != NIL)
+		measure->most = dp_places_most_values(measure->argument_type,
+											  measure->relid,
+											  measure->base_attnum);
 	dp_measure_set_noise(measure, l1, l2, !c->grouped);
 }
 
@@ -254,11 +263,15 @@ static Datum
 count_release(const dp_measure *measure, const dp_cell *cells, bool *isnull,
 			  double *error)
 {
+	dp_int128	count = dp_measure_add_noise(measure, cells[0].integer);
+
 	*error = dp_measure_error_of_sum(measure);
-	return dp_measure_from_granules(measure,
-									dp_measure_add_noise(measure,
-														 cells[0].integer),
-									INT8OID);
+	if (measure->most >= 0)
+	{
+		count = Min(Max(count, 0), measure->most);
+		*error = Min(*error, (double) Max(count, measure->most - count));
+	}
+	return dp_measure_from_granules(measure, count, INT8OID);
 }
 
 static const char *const count_forms[] = {"", "e", NULL};

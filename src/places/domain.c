@@ -560,6 +560,34 @@ dp_places_domain_estimate(const dp_key *key)
 	return estimate_known(key) + (key->nullable ? 1 : 0);
 }
 
+/*
+ * dp_places_most_values
+ *	  How many different values, besides NULL, a type or a column's declared
+ *	  keys admit; -1 if not so few are public.
+ */
+int64
+dp_places_most_values(Oid type, Oid relid, AttrNumber attnum)
+{
+	const dp_attribute *declared = attnum == 0 ? NULL :
+		dp_protect_attribute(relid, attnum);
+	int64		most = -1;
+
+	if (type == BOOLOID)
+		most = 2;
+	else if (type_is_enum(type))
+	{
+		CatCList   *labels = SearchSysCacheList1(ENUMTYPOIDNAME,
+												 ObjectIdGetDatum(type));
+
+		most = labels->n_members;
+		ReleaseSysCacheList(labels);
+	}
+	if (declared == NULL || declared->keys == NIL || declared->other != NULL)
+		return most;
+	return most < 0 ? list_length(declared->keys) :
+		Min(most, list_length(declared->keys));
+}
+
 /* ---- as an axis ---- */
 
 static bool

@@ -235,6 +235,7 @@ extern int64 dp_places_domain_known(const dp_domain *domain);
 extern int64 dp_places_domain_other(const dp_domain *domain);
 extern Datum dp_places_domain_value(const dp_domain *domain, int64 place,
 									bool *isnull);
+extern int64 dp_places_most_values(Oid type, Oid relid, AttrNumber attnum);
 /* Estimate of dp_places_domain_size from the catalog alone, for planners. */
 extern double dp_places_domain_estimate(const dp_key *key);
 

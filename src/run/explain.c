@@ -228,6 +228,9 @@ run_describe(const dp_release_spec *spec, int n)
 		describe_selection(measure, &d);
 	if (measure->ops->error_suffix != NULL)
 		d.error = psprintf("%s%s", d.error, measure->ops->error_suffix);
+	if (measure->ops->kind == DP_AGG_COUNT && measure->most >= 0)
+		d.error = psprintf("%s, from 0 to " INT64_FORMAT, d.error,
+						   measure->most);
 	if (measure->ops->kind == DP_AGG_BOUNDS)
 		d.error = psprintf("%s, which counts above " INT64_FORMAT, d.error,
 						   dp_measure_ranges_threshold(measure));

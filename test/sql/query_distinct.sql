@@ -33,6 +33,20 @@ SET ROLE :analyst;
 SELECT round(dp_avg(n, 0, 20), 3) FROM (SELECT pid, count(*) AS n FROM (SELECT DISTINCT v.pid, c.kind FROM trip v JOIN call c ON c.pid = v.pid) d GROUP BY pid) t;
 SELECT dp_count(*) FROM (SELECT pid, max(n) AS m FROM (SELECT v.pid, c.kind, count(*) AS n FROM trip v JOIN call c ON c.pid = v.pid GROUP BY v.pid, c.kind) d GROUP BY pid) t WHERE m > 2;
 SELECT dp_count(*) FROM (SELECT pid, count(*) AS n FROM (SELECT DISTINCT v.pid, w.kind FROM trip v JOIN call c ON c.pid = v.pid JOIN call w ON w.pid = v.pid) d GROUP BY pid) t WHERE n = 3;
+-- of few public values no more than these, and none below 0; ward has others
+SELECT dp_count(DISTINCT sex) AS boolean, dp_count(DISTINCT feel) AS enum, dp_count(DISTINCT age > 50) AS condition, dp_count(DISTINCT ward) AS others, dp_count(DISTINCT sex) FILTER (WHERE false) AS none FROM person;
+SET dp_pg.epsilon = '0.001';
+SELECT bool_and(sex BETWEEN 0 AND 2) AS boolean, bool_and(feel BETWEEN 0 AND 3) AS enum, bool_and(error BETWEEN 1 AND 2) AS error, bool_or(age NOT BETWEEN 0 AND 121) AS age
+FROM (SELECT ward, dp_count(DISTINCT sex) AS sex, dp_count(DISTINCT feel) AS feel, dp_error(dp_count(DISTINCT sex)) AS error, dp_count(DISTINCT age) AS age FROM person GROUP BY ward) s;
+EXPLAIN (COSTS OFF) SELECT dp_count(DISTINCT feel) FROM person;
+RESET ROLE;
+SET ROLE :owner;
+SELECT dp_declare('call', 'kind', keys => ARRAY['k0', 'k1', 'k2']) \g /dev/null
+RESET ROLE;
+SET ROLE :analyst;
+SELECT dp_count(DISTINCT kind) BETWEEN 0 AND 3 AS clamped FROM call;
+SET dp_pg.epsilon = '100000';
+SELECT dp_count(DISTINCT kind) AS kinds FROM call;
 RESET ROLE;
 \set file :abs_srcdir '/sql/include/query_end.psql'
 \i :file
