@@ -46,6 +46,7 @@ look_for()
 	env FUZZ_FINDINGS=1 FUZZ_SEED="$seed" \
 		FUZZ_NEIGHBOURS="$queries" FUZZ_QUERIES="$queries" \
 		FUZZ_GROUPS="$queries" FUZZ_BOUNDS="$queries" FUZZ_JOINS="$queries" FUZZ_PAIRS="$queries" \
+		FUZZ_RELEASED="$queries" \
 		perl "test/$machine" >"$log" 2>&1
 	number=$(sed -nE 's/.*FUZZ_NUMBER=([0-9]+).*/\1/p' "$log" | head -n 1)
 	git apply -R "$patch" || exit 2
