@@ -54,6 +54,7 @@ static const dp_node_field block_fields[] = {
 	BLOCK_FIELD(DP_FIELD_INTEGER, relid),
 	BLOCK_FIELD(DP_FIELD_INTEGER, many),
 	BLOCK_FIELD(DP_FIELD_INTEGER, single),
+	BLOCK_FIELD(DP_FIELD_INTEGER, once),
 	BLOCK_FIELD(DP_FIELD_INTEGER, unit_type),
 	BLOCK_FIELD(DP_FIELD_STRING, dataset),
 	BLOCK_FIELD(DP_FIELD_INTEGER, fingerprint),

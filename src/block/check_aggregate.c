@@ -173,21 +173,40 @@ check_argument(Node *argument, int kind, const char *name)
 
 static bool is_unit(const dp_splitter *s, Node *base);
 
+/* Is each of the expressions the unit or NULL? */
 static bool
 aggregate_are_units(const dp_splitter *s, const List *bases)
 {
 	ListCell   *lc;
 
 	foreach(lc, bases)
-		if (!is_unit(s, lfirst(lc)))
+	{
+		const Const *constant = lfirst(lc);
+
+		if (!(IsA(constant, Const) && constant->constisnull) &&
+			!is_unit(s, lfirst(lc)))
 			return false;
+	}
 	return true;
 }
 
+/* The results of CASE; NULL without ELSE. */
+static List *
+aggregate_results(const CaseExpr *choice)
+{
+	List	   *results = choice->defresult == NULL ? NIL :
+	list_make1(choice->defresult);
+	ListCell   *lc;
+
+	foreach(lc, choice->args)
+		results = lappend(results, lfirst_node(CaseWhen, lc)->result);
+	return results;
+}
+
 /*
- * Is the expression, over base columns, the unit itself?  A varchar equals the
- * same text; a char(n) has another equality.  All private parts of a row have
- * the same unit, so it may be that of the first part that exists.
+ * Is the expression, over base columns, the unit itself, or NULL?  A varchar
+ * equals the same text; a char(n) has another equality.  All private parts of
+ * a row have the same unit, so it may be that of any part that is there.
  */
 static bool
 is_unit(const dp_splitter *s, Node *base)
@@ -197,6 +216,10 @@ is_unit(const dp_splitter *s, Node *base)
 
 	if (IsA(base, CoalesceExpr))
 		return aggregate_are_units(s, ((CoalesceExpr *) base)->args);
+	if (IsA(base, CaseExpr))
+		return aggregate_are_units(s, aggregate_results((CaseExpr *) base));
+	if (IsA(base, NullIfExpr))
+		return is_unit(s, linitial(((NullIfExpr *) base)->args));
 	base = dp_block_widened(base);
 	type = getBaseType(exprType(base));
 	base = dp_bridge_unlabelled(base);

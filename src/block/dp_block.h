@@ -107,6 +107,9 @@ typedef struct dp_block
 	bool		many;			/* a unit may have many rows, or keys are
 								 * released by threshold */
 	bool		single;			/* if so: each unit provably has one row */
+	bool		once;			/* if so: at most one row of each unit, as
+								 * proved when planned (unit_levels.c); only
+								 * how many rows count depends on it */
 	Oid			unit_type;		/* if many: type of the unit */
 	char	   *dataset;
 	int64		fingerprint;	/* of its shape: canonical.c */
@@ -182,8 +185,12 @@ extern List *dp_block_row_leaves(const dp_block *block);
 extern bool dp_block_joins_plainly(const Query *level);
 extern bool dp_block_key_spreads(const dp_block *block, int n);
 
-/* Do the block's levels group so that each unit has at most one row? */
-extern bool dp_block_groups_once(const dp_block *block);
+/* Does each unit have at most one row among those that a block reads? */
+static inline bool
+dp_block_groups_once(const dp_block *block)
+{
+	return block->once;
+}
 
 /* Is each row a unit, so that it may be joined with at most one row? */
 static inline bool

@@ -17,11 +17,22 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "access/table.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_index.h"
+#include "catalog/pg_inherits.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
 #include "utils/typcache.h"
 
 #include "read_rows.h"
@@ -897,4 +908,196 @@ dp_block_find_join_keys(const Query *query, const List *conditions,
 		next->absent = may_be_absent(query, next, known);
 		known = bms_add_member(known, next->number);
 	}
+}
+
+/* ----------------
+ *		Public rows that are looked up: at most one matches.
+ *
+ * A unique index or GROUP BY says so of a source whose columns are equated
+ * with something known, or the source has one row whatever they are.  Two rows
+ * that equal one value equal each other under the default equality of the
+ * compared type, so the index or GROUP BY must use that.
+ * ----------------
+ */
+
+/* Is the column among those that are equated, by this equality? */
+static bool
+is_equated(AttrNumber column, Oid equality, const List *equated)
+{
+	ListCell   *lc;
+
+	foreach(lc, equated)
+	{
+		const Var  *one = lfirst_node(Var, lc);
+
+		if (one->varattno == column && OidIsValid(equality) &&
+			lookup_type_cache(one->vartype,
+							  TYPECACHE_EQ_OPR)->eq_opr == equality)
+			return true;
+	}
+	return false;
+}
+
+/* Is the index's n-th column equated, by the equality of the index? */
+static bool
+column_looks_up(Relation index, int n, const List *equated)
+{
+	ListCell   *lc;
+
+	foreach(lc, equated)
+	{
+		Oid			type = lfirst_node(Var, lc)->vartype;
+
+		if (is_equated(index->rd_index->indkey.values[n],
+					   get_opfamily_member(index->rd_opfamily[n], type, type,
+										   BTEqualStrategyNumber), equated))
+			return true;
+	}
+	return false;
+}
+
+/* Do rows differ in one of the equated columns, because of the index? */
+static bool
+index_looks_up(Oid number, const List *equated)
+{
+	Relation	index = index_open(number, AccessShareLock);
+	Form_pg_index form = index->rd_index;
+	bool		proves = form->indisunique && form->indisvalid &&
+	form->indimmediate && form->indislive && !form->indisexclusion &&
+	heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL) &&
+	heap_attisnull(index->rd_indextuple, Anum_pg_index_indexprs, NULL);
+	int			i;
+
+	for (i = 0; i < form->indnkeyatts; i++)
+		proves = proves && column_looks_up(index, i, equated);
+	index_close(index, NoLock);
+	return proves;
+}
+
+static bool
+relation_looks_up(const RangeTblEntry *entry, const List *equated)
+{
+	Relation	rel;
+	List	   *indexes;
+	ListCell   *lc;
+	bool		proved = false;
+
+	if (entry->inh && entry->relkind != RELKIND_PARTITIONED_TABLE &&
+		has_subclass(entry->relid))
+		return false;
+	rel = table_open(entry->relid, AccessShareLock);
+	indexes = RelationGetIndexList(rel);
+	foreach(lc, indexes)
+		proved = proved || index_looks_up(lfirst_oid(lc), equated);
+	table_close(rel, NoLock);
+	return proved;
+}
+
+/* Does the query return one row at most, whatever it reads? */
+static bool
+returns_one(const Query *query)
+{
+	const Const *limit = query->limitCount == NULL ? NULL :
+	(const Const *) eval_const_expressions(NULL, query->limitCount);
+
+	if (query->groupingSets != NIL)
+		return false;
+	return query->jointree->fromlist == NIL ||
+		(query->groupClause == NIL &&
+		 (query->hasAggs || query->havingQual != NULL)) ||
+		(limit != NULL && query->limitOption == LIMIT_OPTION_COUNT &&
+		 IsA(limit, Const) && !limit->constisnull &&
+		 DatumGetInt64(limit->constvalue) <= 1);
+}
+
+/* Are all columns of DISTINCT or GROUP BY equated? */
+static bool
+clauses_look_up(const Query *query, const List *clauses, const List *equated)
+{
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		const SortGroupClause *clause = lfirst(lc);
+		const TargetEntry *target = get_sortgroupclause_tle((SortGroupClause *)
+															clause,
+															query->targetList);
+
+		if (!is_equated(target->resno, clause->eqop, equated))
+			return false;
+	}
+	return true;
+}
+
+/* The columns of a query's only item that are its equated columns. */
+static List *
+equated_below(const Query *query, const List *equated)
+{
+	List	   *below = NIL;
+	ListCell   *lc;
+
+	foreach(lc, equated)
+	{
+		Var		   *one = copyObject(lfirst_node(Var, lc));
+		const TargetEntry *target = get_tle_by_resno(query->targetList,
+													 one->varattno);
+		const Node *column = target == NULL ? NULL :
+		(const Node *) target->expr;
+
+		while (column != NULL && IsA(column, RelabelType))
+			column = (const Node *) ((const RelabelType *) column)->arg;
+		if (column == NULL || !IsA(column, Var) ||
+			((const Var *) column)->varlevelsup != 0)
+			continue;
+		one->varattno = ((const Var *) column)->varattno;
+		below = lappend(below, one);
+	}
+	return below;
+}
+
+static bool
+query_looks_up(const Query *query, const List *equated)
+{
+	const RangeTblRef *item;
+	const RangeTblEntry *entry;
+	const List *clauses = query->distinctClause != NIL ?
+	query->distinctClause : query->groupClause;
+
+	check_stack_depth();
+	if (query->setOperations != NULL || query->hasTargetSRFs)
+		return false;
+	if (returns_one(query))
+		return true;
+	if (clauses != NIL || query->groupingSets != NIL)
+		return query->groupingSets == NIL &&
+			clauses_look_up(query, clauses, equated);
+	item = linitial(query->jointree->fromlist);
+	if (list_length(query->jointree->fromlist) != 1 ||
+		!IsA(item, RangeTblRef))
+		return false;
+	entry = rt_fetch(item->rtindex, query->rtable);
+	equated = equated_below(query, equated);
+	switch (entry->rtekind)
+	{
+		case RTE_RELATION:
+			return relation_looks_up(entry, equated);
+		case RTE_SUBQUERY:
+			return query_looks_up(entry->subquery, equated);
+		case RTE_VALUES:
+			return list_length(entry->values_lists) == 1;
+		default:
+			return false;
+	}
+}
+
+/*
+ * dp_block_looks_up
+ *	  Does at most one row of a public source of a complete block provably
+ *	  match what is known before it?
+ */
+bool
+dp_block_looks_up(const dp_joined *source)
+{
+	return source->asked ||
+		(!source->absent && query_looks_up(source->query, source->keys));
 }

@@ -149,6 +149,7 @@ extern dp_refusal *dp_block_check_groups(Query *query,
 										 const dp_rowset *rowset);
 extern void dp_block_number_windows(Query *query, int level);
 extern void dp_block_order_by_chance(Query *level);
+extern bool dp_block_reads_once(const dp_block *block);
 
 /* ---- join.c ---- */
 extern dp_refusal *dp_block_check_join(Query *query,
@@ -165,6 +166,7 @@ typedef struct dp_join_condition
 } dp_join_condition;
 
 extern List *dp_block_join_conditions(Query *query);
+extern bool dp_block_looks_up(const dp_joined *source);
 extern void dp_block_find_join_keys(const Query *query,
 									const List *conditions,
 									const dp_rowset *rowset, dp_block *block);

@@ -858,6 +858,7 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	if (refusal != NULL)
 		return refusal;
 
+	b->once = s.rowset.many && dp_block_reads_once(b);
 	b->subqueries = s.rowset.hoisted;
 	b->fingerprint = dp_block_fingerprint(b);
 	refusal = make_total(b);

@@ -757,11 +757,55 @@ groups_by_unit_alone(const Query *level)
 	return list_length(level->groupClause) == 1;
 }
 
-static bool has_unit_rows(const Query *level);
+static bool has_unit_rows(const Query *level, const dp_block *block);
 
-/* Does the level read provably at most one row of each unit? */
+/* May an outer join leave out private rows? */
 static bool
-reads_unit_rows(const Query *level)
+leaves_out_private(const dp_block *block)
+{
+	ListCell   *lc;
+
+	foreach(lc, block->sources)
+	{
+		const dp_joined *source = lfirst(lc);
+
+		if (OidIsValid(source->relid) && source->nullable)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Does a leaf add at most one row to those of a unit: its relation has one row
+ * of each unit, or it is public and looked up (join.c)?  Which public row
+ * matches may depend on whether an outer join leaves out a private one, and
+ * then there may be one for either (doc/theory.md T159).
+ */
+static bool
+leaf_adds_one(const RangeTblEntry *entry, const dp_block *block)
+{
+	int			number = dp_block_leaf_number(entry);
+	Oid			relid = list_nth_oid(block->relids, number - 1);
+	ListCell   *lc;
+
+	if (OidIsValid(relid))
+		return dp_block_has_one_row(dp_protect_lookup(relid), NULL);
+	foreach(lc, block->sources)
+	{
+		const dp_joined *source = lfirst(lc);
+
+		if (source->number == number)
+			return !leaves_out_private(block) && dp_block_looks_up(source);
+	}
+	return false;
+}
+
+/*
+ * Does the level read provably at most one row of each unit?  `block`: leaves
+ * count, as the catalog has them; NULL: only what groups.
+ */
+static bool
+reads_unit_rows(const Query *level, const dp_block *block)
 {
 	ListCell   *lc;
 
@@ -771,8 +815,9 @@ reads_unit_rows(const Query *level)
 	{
 		const RangeTblEntry *entry = lfirst(lc);
 
-		if (entry->rtekind != RTE_SUBQUERY ||
-			!has_unit_rows(entry->subquery))
+		if (entry->rtekind == RTE_SUBQUERY ?
+			!has_unit_rows(entry->subquery, block) :
+			block == NULL || !leaf_adds_one(entry, block))
 			return false;
 	}
 	return true;
@@ -780,22 +825,27 @@ reads_unit_rows(const Query *level)
 
 /*
  * Does a verified level, other than a block's own, provably have at most one
- * row of each unit, because it groups?
+ * row of each unit?
  */
 static bool
-has_unit_rows(const Query *level)
+has_unit_rows(const Query *level, const dp_block *block)
 {
 	if (level->setOperations != NULL)
 		return false;
 	return dp_block_is_grouped(level) ? groups_by_unit_alone(level) :
-		reads_unit_rows(level);
+		reads_unit_rows(level, block);
 }
 
-/* dp_block_groups_once: the same for the rows that a block reads. */
+/*
+ * dp_block_reads_once
+ *	  Does a block, which is complete, read provably at most one row of each
+ *	  unit?  Rows are bounded all the same, so that a proof that no longer
+ *	  holds costs accuracy alone.
+ */
 bool
-dp_block_groups_once(const dp_block *block)
+dp_block_reads_once(const dp_block *block)
 {
-	return reads_unit_rows(block->inner);
+	return reads_unit_rows(block->inner, block);
 }
 
 /* ---- sizes ---- */
@@ -832,8 +882,8 @@ entry_choices(const RangeTblEntry *entry, const dp_block *block, bool chosen)
 	int			number;
 
 	if (entry->rtekind == RTE_SUBQUERY)
-		return chosen && has_unit_rows(entry->subquery) ? list_make1(NULL) :
-			list_choices(entry->subquery, block, chosen);
+		return chosen && has_unit_rows(entry->subquery, NULL) ?
+			list_make1(NULL) : list_choices(entry->subquery, block, chosen);
 	number = dp_block_leaf_number(entry);
 	return list_make1(chosen && !unit_levels_is_chosen(number, block) ? NULL :
 					  bms_make_singleton(number));

@@ -54,6 +54,7 @@ value($node, <<'EOT');
 CREATE ROLE other_owner LOGIN;
 GRANT CREATE ON SCHEMA public TO other_owner;
 CREATE TABLE copies AS SELECT generate_series(1, 3) AS n;
+ALTER TABLE copies ADD UNIQUE (n);
 GRANT SELECT ON copies TO analyst;
 SET SESSION AUTHORIZATION other_owner;
 CREATE TABLE before (u int, k int, b boolean, c text, x int, y numeric(12, 3), f float8, g int);
@@ -67,6 +68,12 @@ CREATE TABLE swapped_mates (u bigint, n int);
 INSERT INTO before_mates SELECT u, n FROM generate_series(1, 1000) u, generate_series(1, CASE WHEN u < 1000 THEN 1 ELSE 3 END) n WHERE u <= 150 OR u = 1000;
 INSERT INTO swapped_mates SELECT u, n FROM generate_series(1, 1001) u, generate_series(1, CASE WHEN u < 1000 THEN 1 ELSE 3 END) n WHERE u <= 150 OR u = 1001;
 SELECT dp_protect(t::regclass, unit => 'u', dataset => 'school') FROM unnest(ARRAY['before_mates', 'swapped_mates']) AS t;
+CREATE TABLE before_homes (u int PRIMARY KEY, k int, b boolean, c text, x int, y numeric(12, 3), f float8, g int, n int);
+CREATE TABLE swapped_homes (LIKE before_homes INCLUDING INDEXES);
+SELECT dp_protect(t::regclass, unit => 'u', dataset => 'school'),
+	dp_declare(t::regclass, 'k', keys => ARRAY[0, 1, 2, 3, 4]), dp_declare(t::regclass, 'c', keys => ARRAY['a', 'b', 'c']),
+	dp_declare(t::regclass, 'g', lower => -2147483648, upper => 2147483647)
+FROM unnest(ARRAY['before_homes', 'swapped_homes']) AS t;
 SELECT dp_neighbours('school', 'replace_one');
 SELECT dp_grant('analyst', dataset => 'school', epsilon => 9e11, delta => 1e-3);
 SET SESSION AUTHORIZATION owner;
@@ -81,6 +88,12 @@ CREATE TABLE removed_mates (u bigint, n int);
 INSERT INTO whole_mates SELECT u, n FROM generate_series(1, 1000) u, generate_series(1, CASE WHEN u < 1000 THEN 1 ELSE 3 END) n WHERE u <= 150 OR u = 1000;
 INSERT INTO removed_mates SELECT u, 1 FROM generate_series(1, 150) u;
 SELECT dp_protect(t::regclass, unit => 'u', dataset => 'hospital') FROM unnest(ARRAY['whole_mates', 'removed_mates']) AS t;
+CREATE TABLE whole_homes (u int PRIMARY KEY, k int, b boolean, c text, x int, y numeric(12, 3), f float8, g int, n int);
+CREATE TABLE removed_homes (LIKE whole_homes INCLUDING INDEXES);
+SELECT dp_protect(t::regclass, unit => 'u', dataset => 'hospital'),
+	dp_declare(t::regclass, 'k', keys => ARRAY[0, 1, 2, 3, 4]), dp_declare(t::regclass, 'c', keys => ARRAY['a', 'b', 'c']),
+	dp_declare(t::regclass, 'g', lower => -2147483648, upper => 2147483647)
+FROM unnest(ARRAY['whole_homes', 'removed_homes']) AS t;
 SELECT dp_grant('analyst', dataset => 'hospital', epsilon => 9e11, delta => 1e-3);
 EOT
 value($node, "ALTER TABLE $_ SET (parallel_workers = 2); ALTER TABLE ${_}_mates SET (parallel_workers = 2)") foreach qw(before swapped whole removed);
@@ -106,7 +119,7 @@ sub fill
 	my $columns = '(u, k, b, c, x, y, f)';
 
 	value($node, <<"EOT");
-TRUNCATE whole, removed, before, swapped;
+TRUNCATE whole, removed, before, swapped, whole_homes, removed_homes, before_homes, swapped_homes;
 INSERT INTO whole SELECT u, (u + g) % 5, (u / 5 + g) % 2 = 0, (ARRAY['a', 'b', 'c'])[1 + u % 3], (u * 7 + j * 13) % 120 - 60, j * 1.5 + u % 7, u % 40 - j
 FROM generate_series(1, 150) u, generate_series(1, $groups) g, generate_series(1, 1 + u % 3) j;
 INSERT INTO removed TABLE whole;
@@ -118,6 +131,7 @@ UPDATE whole SET g = @{[ KEY ]};
 UPDATE removed SET g = @{[ KEY ]};
 UPDATE before SET g = @{[ KEY ]};
 UPDATE swapped SET g = @{[ KEY ]};
+@{[ map { "INSERT INTO ${_}_homes SELECT DISTINCT ON (u) *, 1 + u % 3 FROM $_ ORDER BY u, k DESC, x DESC;" } qw(whole removed before swapped) ]}
 EOT
 	return;
 }
@@ -137,6 +151,10 @@ my @sources = ('%s', '%s', '(SELECT * FROM %s WHERE x IS DISTINCT FROM 7) AS s',
 	'(SELECT t.* FROM %1$s_mates AS p JOIN (SELECT * FROM %1$s AS r LEFT JOIN copies AS d ON d.n = r.k) AS t USING (u)) AS s',
 	'(SELECT u, k, b, c, x, y, f, g FROM (SELECT *, row_number() OVER (PARTITION BY u ORDER BY x) AS nth, count(*) OVER (PARTITION BY u, k) AS same FROM %1$s) AS t WHERE nth <> 2 OR same < 9) AS s',
 	'(SELECT t.u, k, b, c, lag(x) OVER w AS x, max(y) OVER (PARTITION BY t.u ORDER BY x ROWS BETWEEN 3 PRECEDING AND CURRENT ROW) AS y, first_value(f) OVER w AS f, g FROM %1$s AS t JOIN %1$s_mates AS p ON p.u = t.u WINDOW w AS (PARTITION BY t.u ORDER BY k)) AS s',
+	'(SELECT h.u, k, b, c, x, y, f, g FROM %1$s_homes AS h JOIN copies AS d USING (n) LEFT JOIN copies AS e ON e.n = h.k) AS s',
+	'(SELECT h.u, k, b, c, x, y, f, g FROM %1$s_homes AS h JOIN (SELECT max(n) AS most FROM copies) AS d ON x > d.most OR b) AS s',
+	'(SELECT u, k, b, c, x, y, f, g FROM (SELECT DISTINCT u FROM %1$s WHERE x > -60) AS t JOIN %1$s_homes AS h USING (u) JOIN copies AS d USING (n)) AS s',
+	'(SELECT coalesce(h.u, t.u) AS u, k, b, c, x, y, f, g FROM %1$s_homes AS h FULL JOIN (SELECT u FROM %1$s GROUP BY u) AS t ON t.u = h.u) AS s',
 	'(VALUES (1, 1), (1, 1), (1, 2), (2, 1), (3, NULL), (NULL, 1), (7, 1)) AS l (key, twice) LEFT JOIN %1$s AS s ON s.k = l.key AND (s.u >= 1000 OR l.twice = 1)',
 	'(SELECT t.* FROM %1$s AS t JOIN %1$s_mates AS p USING (u)) AS s RIGHT JOIN generate_series(0, 5) AS key ON k >= key AND (u >= 1000 OR key = 0)',
 	q{(SELECT t.* FROM %1$s AS t, unnest(string_to_array(CASE WHEN t.u >= 1000 THEN 'a,b,c' ELSE 'a' END, ',')) AS l WHERE l <> 'b' OR t.x > 0) AS s});
@@ -164,7 +182,7 @@ sub aggregate
 
 	if ($kind eq 'count') { $cells->{main} = column($columns, "dp_count(*)$filter") }
 	elsif ($kind eq 'count_x') { $cells->{main} = column($columns, "dp_count($v)$filter") }
-	elsif ($kind eq 'units') { $cells->{main} = column($columns, 'dp_count(DISTINCT u)') }
+	elsif ($kind eq 'units') { $cells->{main} = column($columns, 'dp_count(DISTINCT ' . ($v || 'u') . ')') }
 	elsif ($kind eq 'distinct') { $cells->{main} = column($columns, "dp_count(DISTINCT $v)$filter") }
 	elsif ($kind eq 'sum') { $cells->{main} = column($columns, "dp_sum($v, $low, $high)$filter") }
 	elsif ($kind eq 'histogram') { $cells->{main} = column($columns, "dp_histogram($v, $low, $high, 4)$filter") }
@@ -190,6 +208,7 @@ sub random_aggregate
 	my $kind = pick(qw(count count_x units distinct distinct sum sum mean variance histogram histogram selection));
 	my $filter = rand() < 0.4 ? ' FILTER (WHERE ' . pick(@conditions) . ')' : '';
 	my $v = pick('x', 'x', 'y', 'f', 'CASE WHEN b THEN x END', 'x + k');
+	$v = pick('u', 'CASE WHEN x > 0 THEN u WHEN b THEN u END', 'nullif(u, 3)') if $kind eq 'units';
 	my ($low, $high) = @{ pick([ -50, 50 ], [ 0, 10 ], [ -3, 64 ], [ 5, 30 ], [ -40, -8 ]) };
 
 	return aggregate($columns, $kind, $v, $low, $high, $filter);
