@@ -35,6 +35,7 @@ static const dp_node_field value_fields[] = {
 	VALUE_FIELD(DP_FIELD_INTEGER, base_attnum),
 	VALUE_FIELD(DP_FIELD_NODE, base),
 	VALUE_FIELD(DP_FIELD_NODE, second),
+	VALUE_FIELD(DP_FIELD_NODE, filters),
 	VALUE_FIELD(DP_FIELD_NODE, key),
 	VALUE_FIELD(DP_FIELD_INTEGER, size),
 	VALUE_FIELD(DP_FIELD_INTEGER, of_units)
@@ -48,6 +49,7 @@ static const dp_node_field block_fields[] = {
 	BLOCK_FIELD(DP_FIELD_NODE, key_conditions),
 	BLOCK_FIELD(DP_FIELD_NODE, values),
 	BLOCK_FIELD(DP_FIELD_NODE, publics),
+	BLOCK_FIELD(DP_FIELD_NODE, conditions),
 	BLOCK_FIELD(DP_FIELD_INTEGER, size),
 	BLOCK_FIELD(DP_FIELD_NODE, relids),
 	BLOCK_FIELD(DP_FIELD_NODE, sources),

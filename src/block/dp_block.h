@@ -73,8 +73,9 @@ typedef struct dp_value
 	Node	   *base;			/* what the argument's values follow from, over
 								 * base columns (dp_places_cut_public), if
 								 * bounds need it; or NULL */
-	Node	   *second;			/* the same for a second argument per row; a
-								 * column, cast or not, is a Var */
+	Node	   *second;			/* the same for a second argument per row */
+	List	   *filters;		/* of Node *: conditions that its rows fulfil
+								 * (dp_known), if bounds need them */
 	dp_key	   *key;			/* public values of the argument, if needed; or
 								 * NULL */
 	int			size;			/* number, from 1, of the aggregate whose
@@ -94,8 +95,10 @@ typedef struct dp_block
 								 * the release; a group for which one is not
 								 * true has no rows */
 	List	   *values;			/* of dp_value *, one for each aggregate */
-	List	   *publics;		/* of Expr *: the public parts of their
-								 * bases */
+	List	   *publics;		/* of Expr *: the public parts of their bases
+								 * and of conditions */
+	List	   *conditions;		/* of Node *: conditions at all levels
+								 * (dp_known), if bounds need them */
 	int			size;			/* number, from 1, of the aggregate whose
 								 * released count decides whether a group is
 								 * returned; 0: all are (split_outer.c) */

@@ -9,6 +9,7 @@
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
@@ -630,31 +631,133 @@ has_weights(int kind, Node *base)
 	return false;
 }
 
-/* Cut what is known about the values of an aggregate's argument. */
+/* Cut what is known about the values of an aggregate's arguments. */
 static void
-cut_base(dp_value *value, List **publics)
+cut_bases(dp_value *value, List **publics)
 {
 	Node	   *base = dp_block_bounds_of_groups(value->base);
 	Node	   *plain = base == NULL ? NULL : strip_implicit_coercions(base);
 
-	value->base = NULL;
 	if (plain != NULL && IsA(plain, Var))
 	{
 		value->base_leaf = (int) ((Var *) plain)->varno;
 		value->base_attnum = ((Var *) plain)->varattno;
 	}
-	else if (base != NULL &&
-			 (has_bounds(value->kind) || has_weights(value->kind, base)))
-		value->base = dp_places_cut_public(base, publics);
+	if (base != NULL &&
+		(has_bounds(value->kind) || has_weights(value->kind, base)))
+		value->base = dp_places_cut_public(value->base, publics);
+	else
+		value->base = NULL;
+	if (value->second != NULL)
+		value->second = dp_places_cut_public(value->second, publics);
 }
 
-/* The same for the second argument of a pair. */
-static void
-cut_second(dp_value *value, List **publics)
+/* ---- conditions that narrow bounds ---- */
+
+/* Are all columns of a condition among those that bounds depend on? */
+static bool
+concerns(Node *condition, const List *columns)
 {
-	if (value->second != NULL &&
-		!IsA(strip_implicit_coercions(value->second), Var))
-		value->second = dp_places_cut_public(value->second, publics);
+	return pull_var_clause(condition, PVC_INCLUDE_AGGREGATES) != NIL &&
+		list_difference(pull_var_clause(condition, PVC_RECURSE_AGGREGATES),
+						columns) == NIL;
+}
+
+/* What bounds of the block's values depend on. */
+static List *
+bases_of(const dp_block *block)
+{
+	List	   *bases = NIL;
+	ListCell   *lc;
+
+	foreach(lc, block->values)
+	{
+		const dp_value *value = lfirst(lc);
+
+		if (value->base != NULL)
+			bases = lappend(bases, value->base);
+		if (value->second != NULL)
+			bases = lappend(bases, value->second);
+	}
+	return bases;
+}
+
+/* Add the conjuncts that may narrow bounds over the columns, cut. */
+static List *
+cut_conjuncts(List *conditions, Node *base, const List *columns,
+			  dp_block *block)
+{
+	ListCell   *lc;
+
+	foreach(lc, dp_block_add_conjuncts(NIL, base))
+	{
+		Node	   *conjunct = lfirst(lc);
+
+		if (dp_places_narrows(conjunct) && concerns(conjunct, columns))
+			conditions = list_append_unique(conditions,
+											dp_places_cut_public(
+														conjunct,
+														&block->publics));
+	}
+	return conditions;
+}
+
+/*
+ * Does a condition hold wherever what it compares is not NULL?  It does where
+ * one of the leaves has a row, and without the row a strict one is NULL.
+ */
+static bool
+holds_if_compared(const dp_join_condition *condition, Node *cut)
+{
+	return !contain_nonstrict_functions(cut) &&
+		(condition->usable == NULL ||
+		 bms_overlap(pull_varnos(NULL, cut), condition->usable));
+}
+
+/*
+ * Record the conditions that narrow bounds: for the block those that also hold
+ * for rows that levels below put together, and for each value FILTER and what
+ * else WHERE of the block's own level says.
+ */
+static void
+add_narrowing(dp_splitter *s, dp_block *block)
+{
+	List	   *bases = bases_of(block);
+	List	   *columns = pull_var_clause((Node *) bases,
+										  PVC_RECURSE_AGGREGATES);
+	List	   *own;
+	ListCell   *lc;
+	ListCell   *lc2;
+
+	if (bases == NIL)
+		return;
+	foreach(lc, s->conditions)
+	{
+		const dp_join_condition *condition = lfirst(lc);
+
+		foreach(lc2, cut_conjuncts(NIL, condition->base, columns, block))
+			if (holds_if_compared(condition, lfirst(lc2)))
+				block->conditions = list_append_unique(block->conditions,
+													   lfirst(lc2));
+	}
+	own = list_difference(cut_conjuncts(NIL,
+										dp_block_rowset_base(
+												  s->query,
+												  s->query->jointree->quals),
+										columns, block), block->conditions);
+	foreach(lc, block->values)
+	{
+		dp_value   *value = lfirst(lc);
+		Aggref	   *aggregate = dp_block_aggregate(block,
+												   foreach_current_index(lc));
+
+		if (value->base != NULL)
+			value->filters =
+				cut_conjuncts(list_copy(own),
+							  dp_block_rowset_base(s->query, (Node *)
+												   aggregate->aggfilter),
+							  columns, block);
+	}
 }
 
 static dp_refusal *
@@ -675,8 +778,7 @@ add_aggregates(dp_splitter *s, Query *inner, dp_block *block)
 			refusal = dp_block_refuse_undeclared(original);
 		if (refusal != NULL)
 			return refusal;
-		cut_base(value, &block->publics);
-		cut_second(value, &block->publics);
+		cut_bases(value, &block->publics);
 		if (s->sizes != NIL)
 			value->size = list_nth_int(s->sizes, foreach_current_index(lc));
 		block->values = lappend(block->values, value);
@@ -836,6 +938,8 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 		refusal = split_block_add_unit(&s, b->inner, b);
 	if (refusal == NULL)
 		refusal = add_aggregates(&s, b->inner, b);
+	if (refusal == NULL)
+		add_narrowing(&s, b);
 	if (refusal == NULL)
 		refusal = dp_block_check_naming(query, &s.rowset, s.keys, written);
 	if (refusal == NULL)

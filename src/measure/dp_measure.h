@@ -129,6 +129,7 @@ struct dp_measure
 	Node	   *base;			/* what the argument's values follow from, or
 								 * NULL */
 	const List *publics;		/* of Const *: the public parts of base */
+	const List *conditions;		/* of the block: see dp_known */
 	dp_contribution contribution;
 	int64		groups;			/* of the block */
 	int			collections;	/* aggregates of the block that keep values of

@@ -16,6 +16,7 @@
 #include "utils/numeric.h"
 #include "utils/timestamp.h"
 
+#include "../bridge/dp_numeric.h"
 #include "dp_measure.h"
 
 /*
@@ -42,14 +43,69 @@ declared_bound(const dp_measure *measure, const char *text)
 	return dp_places_time_numeric(value, type);
 }
 
-/* Infer the bounds of an expression from declarations of its columns. */
+static bool
+find_interval(const dp_measure *measure, dp_interval *interval)
+{
+	const dp_known known = {measure->relids, measure->publics,
+	measure->conditions, measure->value->filters};
+
+	return dp_places_find_interval(measure->base, &known, interval);
+}
+
+/* To a multiple of what the grid's points are multiples of, if it is given. */
+static Numeric
+outwards(Numeric x, Numeric step, PGFunction to_integer)
+{
+	Numeric		n;
+
+	if (step == NULL)
+		return x;
+	n = dp_numeric_call1(to_integer, dp_numeric_call2(numeric_div, x, step));
+	return dp_numeric_call2(numeric_mul, n, step);
+}
+
+/*
+ * Narrow the declared bounds of a column by conditions that all its rows
+ * fulfil.  They still contain a point of the grid, if they did before.
+ */
+static void
+narrow_bounds(dp_measure *measure, const dp_attribute *declared)
+{
+	Oid			type = measure->argument_type;
+	Numeric		step = declared->granule;
+	dp_interval interval;
+	Numeric		lower;
+	Numeric		upper;
+
+	if (measure->base == NULL || measure->lower == NULL ||
+		(measure->conditions == NIL && measure->value->filters == NIL) ||
+		!find_interval(measure, &interval))
+		return;
+	if (step == NULL && (dp_places_is_integer(type) ||
+						 dp_places_is_time(type)))
+		step = int64_to_numeric(1);
+	lower = outwards(interval.low, step, numeric_floor);
+	upper = outwards(interval.high, step, numeric_ceil);
+	if (dp_numeric_compare(lower, measure->lower) < 0)
+		lower = measure->lower;
+	if (dp_numeric_compare(upper, measure->upper) > 0)
+		upper = measure->upper;
+	if (dp_numeric_compare(lower, upper) > 0)
+		return;
+	measure->lower = lower;
+	measure->upper = upper;
+}
+
+/*
+ * Infer the bounds of an expression from declarations of its columns and from
+ * conditions.
+ */
 static void
 infer_bounds(dp_measure *measure)
 {
 	dp_interval interval;
 
-	if (!dp_places_find_interval(measure->base, measure->relids,
-								 measure->publics, &interval))
+	if (!find_interval(measure, &interval))
 		return;
 	measure->inferred = true;
 	measure->lower = interval.low;
@@ -75,9 +131,9 @@ bounds_example(const dp_measure *measure)
 /*
  * dp_measure_find_bounds
  *	  Set measure->lower and upper to the bounds in force: those given in the
- *	  query, or those that the owner declared for the column, or those inferred
- *	  for an expression from declarations of its columns.  Returns the
- *	  declaration of the column, or NULL.
+ *	  query, or those that the owner declared for the column, narrowed by
+ *	  conditions, or those inferred for an expression.  Returns the declaration
+ *	  of the column, or NULL.
  *
  * Errors: 22023 if there are none.
  */
@@ -92,6 +148,7 @@ dp_measure_find_bounds(dp_measure *measure)
 	{
 		measure->lower = declared_bound(measure, declared->lower);
 		measure->upper = declared_bound(measure, declared->upper);
+		narrow_bounds(measure, declared);
 	}
 	if (measure->lower == NULL && measure->base != NULL)
 		infer_bounds(measure);

@@ -116,9 +116,23 @@ typedef struct dp_interval
 	Numeric		high;
 } dp_interval;
 
+/*
+ * What intervals follow from.  Conditions and filters are from
+ * dp_places_cut_public, and true of every row, or else all that they compare
+ * is NULL; conditions also of the rows that aggregates and windows of levels
+ * below are made from.
+ */
+typedef struct dp_known
+{
+	const List *relids;			/* OIDs of relations by varno */
+	const List *publics;		/* of Const *: values of the parameters */
+	const List *conditions;		/* of Node * */
+	const List *filters;		/* of Node * */
+} dp_known;
+
 extern Node *dp_places_cut_public(Node *expression, List **publics);
-extern bool dp_places_find_interval(Node *expression, const List *relids,
-									const List *publics,
+extern bool dp_places_narrows(Node *condition);
+extern bool dp_places_find_interval(Node *expression, const dp_known *known,
 									dp_interval *interval);
 
 /* ---- from a value to its place and back (told_value.c) ---- */

@@ -1,13 +1,13 @@
 /*
  * expression_interval.c
- *	  The interval of an expression's values, by declarations of columns and by
- *	  the query's constants.
+ *	  The interval of an expression's values, by declarations of columns, by
+ *	  the query's constants and by conditions that the rows fulfil.
  *
  * It gives the bounds of an aggregate that has none: of dp_sum(1), of CASE
- * WHEN .. THEN 1 ELSE 0 END, of a * b.  The expression is over columns of the
- * protected relation; parts without columns have been evaluated
- * (public_parts.c).  Values are numbers, days and microseconds; a value
- * outside of declared bounds is clamped like any other.
+ * WHEN .. THEN 1 ELSE 0 END, of a * b, of x WHERE x BETWEEN 0 AND 50.  The
+ * expression is over columns of the protected relation; parts without columns
+ * have been evaluated (public_parts.c).  Values are numbers, days and
+ * microseconds; a value outside of declared bounds is clamped like any other.
  */
 #include "postgres.h"
 
@@ -15,7 +15,9 @@
 
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/tlist.h"
 #include "parser/scansup.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
@@ -24,6 +26,7 @@
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
+#include "../rules/dp_rules.h"
 #include "interval.h"
 
 /* ----------------
@@ -114,6 +117,19 @@ static const struct
 	{F_FLOAT8LARGER, RULE_GREATER}, {F_FLOAT8SMALLER, RULE_SMALLER},
 	{F_DATE_LARGER, RULE_GREATER}, {F_DATE_SMALLER, RULE_SMALLER},
 	{F_INT2AND, RULE_AND}, {F_INT4AND, RULE_AND}, {F_INT8AND, RULE_AND},
+	{F_LENGTH_TEXT, RULE_NATURAL}, {F_TEXTLEN, RULE_NATURAL},
+	{F_CHAR_LENGTH_TEXT, RULE_NATURAL},
+	{F_CHARACTER_LENGTH_TEXT, RULE_NATURAL},
+	{F_OCTET_LENGTH_TEXT, RULE_NATURAL}, {F_LENGTH_BPCHAR, RULE_NATURAL},
+	{F_CHAR_LENGTH_BPCHAR, RULE_NATURAL},
+	{F_CHARACTER_LENGTH_BPCHAR, RULE_NATURAL},
+	{F_OCTET_LENGTH_BPCHAR, RULE_NATURAL}, {F_LENGTH_BYTEA, RULE_NATURAL},
+	{F_OCTET_LENGTH_BYTEA, RULE_NATURAL}, {F_STRPOS, RULE_NATURAL},
+	{F_POSITION_TEXT_TEXT, RULE_NATURAL}, {F_CARDINALITY, RULE_NATURAL},
+	{F_COUNT_, RULE_NATURAL}, {F_COUNT_ANY, RULE_NATURAL},
+	{F_SUM_INT2, RULE_SUM}, {F_SUM_INT4, RULE_SUM}, {F_SUM_INT8, RULE_SUM},
+	{F_SUM_FLOAT4, RULE_SUM}, {F_SUM_FLOAT8, RULE_SUM},
+	{F_SUM_NUMERIC, RULE_SUM},
 	{F_WIDTH_BUCKET_FLOAT8_FLOAT8_FLOAT8_INT4, RULE_BUCKET},
 	{F_WIDTH_BUCKET_NUMERIC_NUMERIC_NUMERIC_INT4, RULE_BUCKET},
 
@@ -333,71 +349,11 @@ interval_extract(const Const *field, Oid type, dp_interval a)
 	return dp_places_interval_everything();
 }
 
-typedef struct interval_walk
-{
-	const List *relids;			/* OIDs by varno */
-	const List *publics;		/* of Const * */
-} interval_walk;
+typedef dp_known interval_walk;
 
 static dp_interval find(Node *node, const interval_walk *walk);
 
 /* ---- leaves ---- */
-
-/*
- * Whether the interval has the form of a difference of timestamps: whole days
- * and less than one more, with the same sign.
- */
-static bool
-is_difference(const Interval *span)
-{
-	return span->month == 0 &&
-		span->time > -USECS_PER_DAY && span->time < USECS_PER_DAY &&
-		(span->day == 0 || span->time == 0 ||
-		 (span->day > 0) == (span->time > 0));
-}
-
-static Numeric
-span_microseconds(const Interval *span)
-{
-	return dp_bridge_int128_to_numeric((dp_int128) span->day * USECS_PER_DAY +
-									   span->time);
-}
-
-static dp_interval
-find_constant(const Const *constant)
-{
-	Datum		value = constant->constvalue;
-	int64		integer;
-
-	if (constant->constisnull)
-		return dp_places_interval_nothing();
-	switch (getBaseType(constant->consttype))
-	{
-		case BOOLOID:
-		case INT2OID:
-		case INT4OID:
-		case INT8OID:
-			integer = dp_places_integer(getBaseType(constant->consttype),
-										value);
-			return dp_places_interval_between(integer, integer);
-		case NUMERICOID:
-			return dp_places_interval_point(DatumGetNumeric(value));
-		case FLOAT4OID:
-			return dp_places_interval_of_double(DatumGetFloat4(value));
-		case FLOAT8OID:
-			return dp_places_interval_of_double(DatumGetFloat8(value));
-		case DATEOID:
-		case TIMESTAMPOID:
-		case TIMESTAMPTZOID:
-			return dp_places_interval_point(
-				dp_places_time_numeric(value, constant->consttype));
-		case INTERVALOID:
-			if (is_difference(DatumGetIntervalP(value)))
-				return dp_places_interval_point(
-					span_microseconds(DatumGetIntervalP(value)));
-	}
-	return dp_places_interval_everything();
-}
 
 /*
  * Convert to a type: values out of its range become NULL, floats are rounded.
@@ -437,25 +393,13 @@ bounds_find_column(const Var *var, const interval_walk *walk)
 						  type);
 }
 
-static const Const *
-public_value(Node *node, const interval_walk *walk)
-{
-	const Param *param = (const Param *) node;
-
-	if (IsA(node, Const))
-		return (const Const *) node;
-	if (IsA(node, Param) && param->paramkind == PARAM_EXEC)
-		return list_nth_node(Const, walk->publics, param->paramid);
-	return NULL;
-}
-
 /* ---- calls ---- */
 
 /* The value of a constant integer argument; false if it is none. */
 static bool
-constant_integer(Node *node, const interval_walk *walk, int *value)
+constant_integer(Node *node, const interval_walk *known, int *value)
 {
-	const Const *constant = public_value(node, walk);
+	const Const *constant = dp_places_public_value(node, known);
 
 	if (constant == NULL || constant->constisnull ||
 		constant->consttype != INT4OID)
@@ -489,12 +433,36 @@ to_scale(List *args, dp_interval a, const interval_walk *walk)
 									 dp_places_typmod_digits(typmod));
 }
 
+static dp_interval
+natural_numbers(void)
+{
+	dp_interval a = dp_places_interval_everything();
+
+	a.low = int64_to_numeric(0);
+	return a;
+}
+
+/* A sum of any number of values. */
+static dp_interval
+sum_of(dp_interval a)
+{
+	dp_interval sum = dp_places_interval_everything();
+	Numeric		zero = int64_to_numeric(0);
+
+	if (a.empty)
+		return a;
+	if (dp_numeric_compare(a.low, zero) >= 0)
+		sum.low = zero;
+	if (dp_numeric_compare(a.high, zero) <= 0)
+		sum.high = zero;
+	return sum;
+}
+
 /* Bitwise AND: at most the smaller of two natural numbers. */
 static dp_interval
 and_bits(dp_interval a, dp_interval b)
 {
-	const dp_interval natural = {false, int64_to_numeric(0),
-	dp_bridge_text_to_numeric("Infinity")};
+	const dp_interval natural = natural_numbers();
 	bool		first;
 	bool		second;
 
@@ -595,7 +563,7 @@ to_midnight(dp_interval a, bool zoned)
 static dp_interval
 find_extract(List *args, dp_interval a, const interval_walk *walk)
 {
-	const Const *field = public_value(linitial(args), walk);
+	const Const *field = dp_places_public_value(linitial(args), walk);
 
 	if (field == NULL)
 		return dp_places_interval_everything();
@@ -615,9 +583,13 @@ static dp_interval
 bounds_apply(dp_interval_rule rule, Oid function, Oid type, List *args,
 			 const interval_walk *walk)
 {
-	dp_interval a = find(linitial(args), walk);
-	dp_interval b = list_length(args) > 1 ? find(lsecond(args), walk) : a;
+	dp_interval a;
+	dp_interval b;
 
+	if (rule == RULE_NATURAL)
+		return natural_numbers();
+	a = find(linitial(args), walk);
+	b = list_length(args) > 1 ? find(lsecond(args), walk) : a;
 	switch (rule)
 	{
 		case RULE_SAME:
@@ -675,6 +647,10 @@ bounds_apply(dp_interval_rule rule, Oid function, Oid type, List *args,
 											USECS_PER_DAY);
 		case RULE_EXTRACT:
 			return find_extract(args, b, walk);
+		case RULE_SUM:
+			return sum_of(a);
+		case RULE_NATURAL:
+			break;
 	}
 	return dp_places_interval_everything();
 }
@@ -703,20 +679,46 @@ find_hull(List *nodes, const interval_walk *walk)
 	return hull;
 }
 
+/* A result is there if its condition is true, and none before it is. */
 static dp_interval
 find_case(const CaseExpr *expression, const interval_walk *walk)
 {
 	dp_interval hull = dp_places_interval_nothing();
+	List	   *filters = list_copy(walk->filters);
+	interval_walk arm = *walk;
 	ListCell   *lc;
 
 	foreach(lc, expression->args)
-		hull = dp_places_interval_hull(
-			hull, find((Node *) lfirst_node(CaseWhen, lc)->result, walk));
+	{
+		const CaseWhen *when = lfirst_node(CaseWhen, lc);
+
+		arm.filters = filters = lappend(filters, when->expr);
+		hull = dp_places_interval_hull(hull, find((Node *) when->result,
+												  &arm));
+		llast(filters) = makeBoolExpr(NOT_EXPR, list_make1(when->expr),
+										  -1);
+	}
 	if (expression->defresult == NULL)
 		return hull;
 	return dp_places_interval_hull(hull,
 								   find((Node *) expression->defresult,
-										walk));
+										&arm));
+}
+
+/*
+ * An aggregate or window function of a level below: of other rows than the one
+ * for which it is, so that only conditions of its own level hold.
+ */
+static dp_interval
+find_aggregate(const Aggref *aggregate, const interval_walk *walk)
+{
+	List	   *args = get_tlist_exprs(aggregate->args, true);
+	interval_walk below = *walk;
+
+	below.filters = aggregate->aggfilter == NULL ? NIL :
+		list_make1(aggregate->aggfilter);
+	return dp_rules_is_between(aggregate) ? find(linitial(args), &below) :
+		find_call(aggregate->aggfnoid, aggregate->aggtype, args, &below);
 }
 
 /*
@@ -737,7 +739,7 @@ find_greatest(List *args, bool negated, const interval_walk *walk)
 
 		if (negated)
 			one = dp_places_interval_negate(one);
-		if (public_value(lfirst(lc), walk) != NULL)
+		if (dp_places_public_value(lfirst(lc), walk) != NULL)
 			constants = dp_places_interval_greatest(constants, one, true);
 		else
 			others = dp_places_interval_greatest(others, one, false);
@@ -779,15 +781,8 @@ find_nullif(const NullIfExpr *expression, const interval_walk *walk)
 }
 
 static dp_interval
-find(Node *node, const interval_walk *walk)
+find_unnarrowed(Node *node, const interval_walk *walk)
 {
-	const Const *constant = public_value(node, walk);
-
-	check_stack_depth();
-	if (constant != NULL)
-		return find_constant(constant);
-	if (exprType(node) == BOOLOID)
-		return dp_places_interval_between(0, 1);
 	switch (nodeTag(node))
 	{
 		case T_Var:
@@ -810,23 +805,42 @@ find(Node *node, const interval_walk *walk)
 			return find_extreme((MinMaxExpr *) node, walk);
 		case T_RelabelType:
 			return find((Node *) ((RelabelType *) node)->arg, walk);
+		case T_Aggref:
+			return find_aggregate((Aggref *) node, walk);
 		default:
 			return dp_places_interval_everything();
 	}
 }
 
+static dp_interval
+find(Node *node, const interval_walk *walk)
+{
+	const Const *constant = dp_places_public_value(node, walk);
+	dp_interval a;
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (constant != NULL)
+		return dp_places_interval_of_constant(constant);
+	if (exprType(node) == BOOLOID)
+		return dp_places_interval_between(0, 1);
+	a = find_unnarrowed(node, walk);
+	foreach(lc, walk->conditions)
+		a = dp_places_interval_meet_condition(a, node, lfirst(lc), walk);
+	foreach(lc, walk->filters)
+		a = dp_places_interval_meet_condition(a, node, lfirst(lc), walk);
+	return a;
+}
+
 /*
  * dp_places_find_interval
- *	  The interval of an expression from dp_places_cut_public.  `relids` are
- *	  the OIDs of relations by varno; `publics`, the values of its parameters,
- *	  as Consts.  False if an end is unknown, or the expression is always NULL.
+ *	  The interval of an expression from dp_places_cut_public.  False if an end
+ *	  is unknown, or the expression is always NULL.
  */
 bool
-dp_places_find_interval(Node *expression, const List *relids,
-						const List *publics, dp_interval *interval)
+dp_places_find_interval(Node *expression, const dp_known *known,
+						dp_interval *interval)
 {
-	const interval_walk walk = {relids, publics};
-
-	*interval = find(expression, &walk);
+	*interval = find(expression, known);
 	return dp_places_interval_is_bounded(*interval);
 }

@@ -12,7 +12,10 @@
 #include <math.h>
 
 #include "utils/builtins.h"
+#include "utils/date.h"
 #include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
 
 #include "interval.h"
 
@@ -138,6 +141,21 @@ dp_places_interval_hull(dp_interval a, dp_interval b)
 	return make(least(a.low, b.low), greatest(a.high, b.high));
 }
 
+/*
+ * dp_places_interval_meet
+ *	  The numbers that are in both, or the first if there are none.
+ */
+dp_interval
+dp_places_interval_meet(dp_interval a, dp_interval b)
+{
+	dp_interval both;
+
+	if (a.empty || b.empty)
+		return a;
+	both = make(greatest(a.low, b.low), least(a.high, b.high));
+	return dp_numeric_compare(both.low, both.high) <= 0 ? both : a;
+}
+
 /* dp_places_interval_add: a + b. */
 dp_interval
 dp_places_interval_add(dp_interval a, dp_interval b)
@@ -210,9 +228,23 @@ quotient(Numeric a, Numeric b, bool up)
 	return dp_numeric_call2(up ? numeric_add : numeric_sub, q, step);
 }
 
+/* a / b for b from 0, or above it, up to an end; b = 0 gives NULL. */
+static dp_interval
+divide_by_natural(dp_interval a, Numeric most)
+{
+	dp_interval q = dp_places_interval_everything();
+
+	if (sign(a.low) >= 0)
+		q.low = quotient(a.low, most, false);
+	if (sign(a.high) <= 0)
+		q.high = quotient(a.high, most, true);
+	return q;
+}
+
 /*
  * dp_places_interval_divide
- *	  a / b; everything if the divisor can be 0.
+ *	  a / b, which is NULL where b is 0; everything if b is 0, or may have
+ *	  either sign.
  */
 dp_interval
 dp_places_interval_divide(dp_interval a, dp_interval b)
@@ -223,6 +255,11 @@ dp_places_interval_divide(dp_interval a, dp_interval b)
 
 	if (a.empty || b.empty)
 		return dp_places_interval_nothing();
+	if (sign(b.low) == 0 && sign(b.high) > 0)
+		return divide_by_natural(a, b.high);
+	if (sign(b.low) < 0 && sign(b.high) == 0)
+		return dp_places_interval_divide(dp_places_interval_negate(a),
+										 dp_places_interval_negate(b));
 	if (sign(b.low) <= 0 && sign(b.high) >= 0)
 		return dp_places_interval_everything();
 	low = quotient(a.low, b.low, false);
@@ -421,4 +458,63 @@ dp_places_interval_of_double(double x)
 		return dp_places_interval_nothing();
 	return dp_places_interval_point(isinf(x) ? infinity(x > 0) :
 									exact_double(x));
+}
+
+/* ---- constants ---- */
+
+/*
+ * Whether the interval has the form of a difference of timestamps: whole days
+ * and less than one more, with the same sign.
+ */
+static bool
+is_difference(const Interval *span)
+{
+	return span->month == 0 &&
+		span->time > -USECS_PER_DAY && span->time < USECS_PER_DAY &&
+		(span->day == 0 || span->time == 0 ||
+		 (span->day > 0) == (span->time > 0));
+}
+
+static Numeric
+span_microseconds(const Interval *span)
+{
+	return dp_bridge_int128_to_numeric((dp_int128) span->day * USECS_PER_DAY +
+									   span->time);
+}
+
+/* dp_places_interval_of_constant: everything, if its type has no numbers. */
+dp_interval
+dp_places_interval_of_constant(const Const *constant)
+{
+	Datum		value = constant->constvalue;
+	int64		integer;
+
+	if (constant->constisnull)
+		return dp_places_interval_nothing();
+	switch (getBaseType(constant->consttype))
+	{
+		case BOOLOID:
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+			integer = dp_places_integer(getBaseType(constant->consttype),
+										value);
+			return dp_places_interval_between(integer, integer);
+		case NUMERICOID:
+			return dp_places_interval_point(DatumGetNumeric(value));
+		case FLOAT4OID:
+			return dp_places_interval_of_double(DatumGetFloat4(value));
+		case FLOAT8OID:
+			return dp_places_interval_of_double(DatumGetFloat8(value));
+		case DATEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return dp_places_interval_point(
+				dp_places_time_numeric(value, constant->consttype));
+		case INTERVALOID:
+			if (is_difference(DatumGetIntervalP(value)))
+				return dp_places_interval_point(
+					span_microseconds(DatumGetIntervalP(value)));
+	}
+	return dp_places_interval_everything();
 }

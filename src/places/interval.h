@@ -18,6 +18,7 @@ extern dp_interval dp_places_interval_point(Numeric x);
 extern dp_interval dp_places_interval_between(int64 low, int64 high);
 extern bool dp_places_interval_is_bounded(dp_interval a);
 extern dp_interval dp_places_interval_hull(dp_interval a, dp_interval b);
+extern dp_interval dp_places_interval_meet(dp_interval a, dp_interval b);
 extern dp_interval dp_places_interval_add(dp_interval a, dp_interval b);
 extern dp_interval dp_places_interval_negate(dp_interval a);
 extern dp_interval dp_places_interval_multiply(dp_interval a, dp_interval b);
@@ -36,6 +37,15 @@ extern dp_interval dp_places_interval_clip(dp_interval a, int64 low,
 										   int64 high);
 extern dp_interval dp_places_interval_float(dp_interval a, bool single);
 extern dp_interval dp_places_interval_of_double(double x);
+extern dp_interval dp_places_interval_of_constant(const Const *constant);
+
+/* ---- public_parts.c ---- */
+extern const Const *dp_places_public_value(Node *node, const dp_known *known);
+
+/* ---- narrow.c ---- */
+extern dp_interval dp_places_interval_meet_condition(dp_interval a, Node *node,
+													 Node *condition,
+													 const dp_known *known);
 
 /* ---- expression_interval.c ---- */
 
@@ -61,6 +71,8 @@ typedef enum dp_interval_rule
 	RULE_GREATER,
 	RULE_SMALLER,
 	RULE_AND,					/* bitwise */
+	RULE_NATURAL,				/* not negative, whatever the arguments are */
+	RULE_SUM,					/* of many: the sign of its argument */
 	RULE_BUCKET,
 	RULE_DIGITS,				/* float to numeric: 15 digits */
 	RULE_MIDNIGHT,				/* date to timestamp */

@@ -1,7 +1,27 @@
 /*
  * narrow.c
- *	  The range of an ordered column that comparisons in a key's conditions
- *	  leave.
+ *	  The range that comparisons leave: of an ordered column in a key's
+ *	  conditions, and of an expression in conditions that rows fulfil.
+ */
+#include "postgres.h"
+
+#include "access/stratnum.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+#include "utils/typcache.h"
+
+#include "domain.h"
+#include "interval.h"
+
+/* ----------------
+ *		The range of a key's column.
  *
  * "column op constant", for an operator of the type's default order, is
  * monotone in the column, so the value from which it holds is found by
@@ -10,19 +30,8 @@
  * same as for a row.  A comparison of a timestamp with one is not monotone,
  * since local times that a clock change skips equal those an hour later.
  * Other conditions are ignored.
+ * ----------------
  */
-#include "postgres.h"
-
-#include "access/stratnum.h"
-#include "catalog/pg_type.h"
-#include "nodes/makefuncs.h"
-#include "nodes/nodeFuncs.h"
-#include "optimizer/clauses.h"
-#include "utils/lsyscache.h"
-#include "utils/timestamp.h"
-#include "utils/typcache.h"
-
-#include "domain.h"
 
 typedef struct narrowing
 {
@@ -256,4 +265,297 @@ dp_places_narrow(const dp_key *key, Oid column_type, dp_value_range *interval)
 	n.interval = interval;
 	foreach(lc, key->conditions)
 		narrow_by(&n, lfirst(lc));
+}
+
+/* ----------------
+ *		What conditions that rows fulfil leave of an expression's interval
+ *		(doc/theory.md T90).
+ * ----------------
+ */
+
+/*
+ * What a comparison of values of one type with a constant says: the types are
+ * those of one family of operators, whose numbers compare as they do.
+ */
+static Oid
+number_family(Oid type)
+{
+	switch (type)
+	{
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+			return INT8OID;
+		case FLOAT4OID:
+		case FLOAT8OID:
+			return FLOAT8OID;
+		case NUMERICOID:
+		case DATEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+		case INTERVALOID:
+			return type;
+		default:
+			return InvalidOid;
+	}
+}
+
+/* The strategy of a comparison of numbers or times, or InvalidStrategy. */
+static int
+number_strategy(Oid operator, List *args)
+{
+	Oid			type = getBaseType(exprType(linitial(args)));
+	Oid			other = getBaseType(exprType(lsecond(args)));
+	TypeCacheEntry *cache;
+
+	if (!OidIsValid(number_family(type)) ||
+		number_family(type) != number_family(other))
+		return InvalidStrategy;
+	cache = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY);
+	return get_op_opfamily_strategy(operator, cache->btree_opf);
+}
+
+/* The expression under casts that keep every value. */
+static Node *
+under_casts(Node *node)
+{
+	for (;;)
+	{
+		const FuncExpr *call = (const FuncExpr *) node;
+
+		if (IsA(node, RelabelType))
+			node = (Node *) ((RelabelType *) node)->arg;
+		else if (!IsA(node, FuncExpr))
+			return node;
+		else
+			switch (call->funcid)
+			{
+				case F_INT4_INT2:
+				case F_INT8_INT2:
+				case F_INT8_INT4:
+				case F_NUMERIC_INT2:
+				case F_NUMERIC_INT4:
+				case F_NUMERIC_INT8:
+				case F_FLOAT4_INT2:
+				case F_FLOAT8_INT2:
+				case F_FLOAT8_INT4:
+				case F_FLOAT8_FLOAT4:
+					node = linitial(call->args);
+					break;
+				default:
+					return node;
+			}
+	}
+}
+
+/* Intervals are compared by months of 30 days, which differences lack. */
+static bool
+compares_as_number(Node *node)
+{
+	Oid			function = IsA(node, OpExpr) ? get_opcode(((OpExpr *)
+														   node)->opno) :
+	IsA(node, FuncExpr) ? ((FuncExpr *) node)->funcid : InvalidOid;
+
+	return getBaseType(exprType(node)) != INTERVALOID ||
+		function == F_TIMESTAMP_MI || function == F_TIMESTAMPTZ_MI;
+}
+
+/* The values that compare so with one number; whole: they are integers. */
+static dp_interval
+compared_with(int strategy, Numeric number, bool whole)
+{
+	dp_interval a = dp_places_interval_everything();
+	Numeric		one = int64_to_numeric(whole ? 1 : 0);
+	Numeric		low = whole ? dp_numeric_call1(numeric_ceil, number) : number;
+	Numeric		high = whole ? dp_numeric_call1(numeric_floor, number) :
+	number;
+
+	switch (strategy)
+	{
+		case BTLessStrategyNumber:
+			a.high = dp_numeric_call2(numeric_sub, low, one);
+			break;
+		case BTLessEqualStrategyNumber:
+			a.high = high;
+			break;
+		case BTEqualStrategyNumber:
+			a.low = a.high = number;
+			break;
+		case BTGreaterEqualStrategyNumber:
+			a.low = low;
+			break;
+		case BTGreaterStrategyNumber:
+			a.low = dp_numeric_call2(numeric_add, high, one);
+			break;
+	}
+	return a;
+}
+
+/* The strategy of the comparison with its sides exchanged. */
+static int
+exchanged(int strategy)
+{
+	return strategy == InvalidStrategy ? InvalidStrategy :
+		BTMaxStrategyNumber + 1 - strategy;
+}
+
+/* The strategy that holds where this one does not; none for equality. */
+static int
+opposite(int strategy)
+{
+	switch (strategy)
+	{
+		case BTLessStrategyNumber:
+			return BTGreaterEqualStrategyNumber;
+		case BTLessEqualStrategyNumber:
+			return BTGreaterStrategyNumber;
+		case BTGreaterEqualStrategyNumber:
+			return BTLessStrategyNumber;
+		case BTGreaterStrategyNumber:
+			return BTLessEqualStrategyNumber;
+		default:
+			return InvalidStrategy;
+	}
+}
+
+/* Is it so near to 0 that bounds there would have no grid? */
+static bool
+is_tiny(Numeric number)
+{
+	Numeric		size = dp_numeric_call1(numeric_abs, number);
+
+	return dp_numeric_compare(size, int64_to_numeric(0)) > 0 &&
+		dp_numeric_compare(size, dp_bridge_text_to_numeric("1e-200")) < 0;
+}
+
+/* Meet with what a comparison with a value says of its other side, a node. */
+static dp_interval
+meet_comparison(dp_interval a, Node *node, Node *side, int strategy,
+				Node *value, const dp_known *known)
+{
+	const Const *constant = dp_places_public_value(value, known);
+	Oid			type = getBaseType(exprType(node));
+	dp_interval number;
+
+	side = under_casts(side);
+	if (constant == NULL || strategy == InvalidStrategy ||
+		!equal(side, node) || !compares_as_number(node))
+		return a;
+	number = dp_places_interval_of_constant(constant);
+	if (!dp_places_interval_is_bounded(number) || is_tiny(number.low))
+		return a;
+	return dp_places_interval_meet(
+		a, compared_with(strategy, number.low,
+						 dp_places_is_integer(type) || type == DATEOID));
+}
+
+/* node IN (values): between the least and the greatest of them. */
+static dp_interval
+meet_list(dp_interval a, Node *node, const ScalarArrayOpExpr *asked,
+		  const dp_known *known)
+{
+	const ArrayExpr *array = lsecond(asked->args);
+	dp_interval hull = dp_places_interval_nothing();
+	ListCell   *lc;
+
+	if (!asked->useOr || !IsA(array, ArrayExpr) || array->multidims)
+		return a;
+	foreach(lc, array->elements)
+	{
+		List	   *args = list_make2(linitial(asked->args), lfirst(lc));
+		const Const *constant = dp_places_public_value(lfirst(lc), known);
+		dp_interval one =
+		meet_comparison(dp_places_interval_everything(), node, linitial(args),
+						number_strategy(asked->opno, args) ==
+						BTEqualStrategyNumber ? BTEqualStrategyNumber :
+						InvalidStrategy, lsecond(args), known);
+
+		if (constant == NULL || constant->constisnull)
+			return a;
+		hull = dp_places_interval_hull(hull, one);
+	}
+	return dp_places_interval_meet(a, hull);
+}
+
+/*
+ * The part of an interval in which the node's values are if a condition is not
+ * false, or, negated, not true.  The node's NULLs do not matter, and a
+ * condition that compares with NULL says nothing, so that this is the logic of
+ * two values.
+ */
+static dp_interval
+meet(dp_interval a, Node *node, Node *condition, bool negated,
+	 const dp_known *known)
+{
+	const BoolExpr *connected = (const BoolExpr *) condition;
+	const OpExpr *comparison = (const OpExpr *) condition;
+	dp_interval hull = dp_places_interval_nothing();
+	ListCell   *lc;
+	int			strategy;
+
+	check_stack_depth();
+	if (IsA(condition, ScalarArrayOpExpr) && !negated)
+		return meet_list(a, node, (const ScalarArrayOpExpr *) condition,
+						 known);
+	if (IsA(condition, OpExpr) && list_length(comparison->args) == 2)
+	{
+		strategy = number_strategy(comparison->opno, comparison->args);
+		if (negated)
+			strategy = opposite(strategy);
+		a = meet_comparison(a, node, linitial(comparison->args), strategy,
+							lsecond(comparison->args), known);
+		return meet_comparison(a, node, lsecond(comparison->args),
+							   exchanged(strategy),
+							   linitial(comparison->args), known);
+	}
+	if (!IsA(condition, BoolExpr))
+		return a;
+	if (connected->boolop == NOT_EXPR)
+		return meet(a, node, linitial(connected->args), !negated, known);
+	foreach(lc, connected->args)
+	{
+		dp_interval one = meet(a, node, lfirst(lc), negated, known);
+
+		if ((connected->boolop == AND_EXPR) != negated)
+			a = one;
+		else
+			hull = dp_places_interval_hull(hull, one);
+	}
+	return (connected->boolop == AND_EXPR) != negated ? a : hull;
+}
+
+/*
+ * dp_places_interval_meet_condition
+ *	  The part of a node's interval in which its values are if a condition is
+ *	  not false; both are from dp_places_cut_public.
+ */
+dp_interval
+dp_places_interval_meet_condition(dp_interval a, Node *node, Node *condition,
+								  const dp_known *known)
+{
+	return meet(a, node, condition, false, known);
+}
+
+/*
+ * dp_places_narrows
+ *	  May a condition from dp_places_cut_public narrow an interval: does it
+ *	  compare numbers or times?
+ */
+bool
+dp_places_narrows(Node *condition)
+{
+	List	   *args = IsA(condition, OpExpr) ? ((OpExpr *) condition)->args :
+	IsA(condition, ScalarArrayOpExpr) ?
+	((ScalarArrayOpExpr *) condition)->args : NIL;
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (list_length(args) == 2)
+		return OidIsValid(number_family(getBaseType(exprType(
+														linitial(args)))));
+	if (IsA(condition, BoolExpr))
+		foreach(lc, ((BoolExpr *) condition)->args)
+			if (dp_places_narrows(lfirst(lc)))
+				return true;
+	return false;
 }

@@ -13,7 +13,7 @@
 #include "utils/lsyscache.h"
 
 #include "../rules/dp_rules.h"
-#include "dp_places.h"
+#include "interval.h"
 
 static bool
 is_hole(Node *node, const dp_walk *walk)
@@ -44,6 +44,46 @@ is_known_type(Oid type)
 	return false;
 }
 
+/* The parameter that stands for a public part. */
+static Param *
+public_param(Node *node, List **publics)
+{
+	Param	   *param = makeNode(Param);
+	Node	   *total = dp_rules_make_total(copyObject(node));
+	ListCell   *lc;
+
+	param->paramkind = PARAM_EXEC;
+	param->paramid = list_length(*publics);
+	param->paramtype = exprType(node);
+	param->paramtypmod = exprTypmod(node);
+	param->paramcollid = exprCollation(node);
+	param->location = -1;
+	foreach(lc, *publics)
+		if (equal(lfirst(lc), total))
+		{
+			param->paramid = foreach_current_index(lc);
+			return param;
+		}
+	*publics = lappend(*publics, total);
+	return param;
+}
+
+static Node *cut_mutator(Node *node, void *context);
+
+/* The same for x IN (values), each of which is cut. */
+static Node *
+cut_list(const ScalarArrayOpExpr *asked, void *context)
+{
+	ScalarArrayOpExpr *cut = copyObject((ScalarArrayOpExpr *) asked);
+	ArrayExpr  *array = lsecond(cut->args);
+
+	linitial(cut->args) = cut_mutator(linitial(cut->args), context);
+	if (IsA(array, ArrayExpr))
+		array->elements = (List *) cut_mutator((Node *) array->elements,
+											   context);
+	return (Node *) cut;
+}
+
 static Node *
 cut_mutator(Node *node, void *context)
 {
@@ -52,31 +92,14 @@ cut_mutator(Node *node, void *context)
 	if (node == NULL)
 		return NULL;
 	check_stack_depth();
-	if (IsA(node, List))
+	if (IsA(node, List) || IsA(node, CaseWhen) || IsA(node, TargetEntry))
 		return expression_tree_mutator(node, cut_mutator, context);
-	if (IsA(node, CaseWhen))
-	{
-		CaseWhen   *when = makeNode(CaseWhen);
-
-		when->result = (Expr *)
-			cut_mutator((Node *) ((CaseWhen *) node)->result, context);
-		return (Node *) when;
-	}
+	if (IsA(node, SortGroupClause))
+		return copyObject(node);
 	if (!IsA(node, Const) && is_known_type(exprType(node)) &&
 		dp_rules_is_public_scalar(node) &&
 		!dp_bridge_contains(node, is_hole, NULL, DP_WALK_ONE_LEVEL))
-	{
-		Param	   *param = makeNode(Param);
-
-		param->paramkind = PARAM_EXEC;
-		param->paramid = list_length(*publics);
-		param->paramtype = exprType(node);
-		param->paramtypmod = exprTypmod(node);
-		param->paramcollid = exprCollation(node);
-		param->location = -1;
-		*publics = lappend(*publics, dp_rules_make_total(copyObject(node)));
-		return (Node *) param;
-	}
+		return (Node *) public_param(node, publics);
 	switch (nodeTag(node))
 	{
 		case T_FuncExpr:
@@ -85,19 +108,12 @@ cut_mutator(Node *node, void *context)
 		case T_CoalesceExpr:
 		case T_MinMaxExpr:
 		case T_RelabelType:
-			return expression_tree_mutator(node, cut_mutator, context);
 		case T_CaseExpr:
-			{
-				CaseExpr   *from = (CaseExpr *) node;
-				CaseExpr   *to = makeNode(CaseExpr);
-
-				to->casetype = from->casetype;
-				to->casecollid = from->casecollid;
-				to->args = (List *) cut_mutator((Node *) from->args, context);
-				to->defresult = (Expr *)
-					cut_mutator((Node *) from->defresult, context);
-				return (Node *) to;
-			}
+		case T_BoolExpr:
+		case T_Aggref:
+			return expression_tree_mutator(node, cut_mutator, context);
+		case T_ScalarArrayOpExpr:
+			return cut_list((ScalarArrayOpExpr *) node, context);
 		default:
 			return copyObject(node);
 	}
@@ -105,13 +121,29 @@ cut_mutator(Node *node, void *context)
 
 /*
  * dp_places_cut_public
- *	  Copy of an expression with only what determines its range: without
- *	  conditions, and with parts that use no columns replaced by numbered
- *	  parameters of kind PARAM_EXEC and added to *publics.  Precondition:
- *	  dp_rules_check allows it.
+ *	  Copy of an expression in which parts that use no columns are replaced by
+ *	  numbered parameters of kind PARAM_EXEC, and added to *publics; the same
+ *	  part has the same number, so that equal expressions stay equal.
+ *	  Precondition: dp_rules_check allows it.
  */
 Node *
 dp_places_cut_public(Node *expression, List **publics)
 {
 	return cut_mutator(expression, publics);
+}
+
+/*
+ * dp_places_public_value
+ *	  The constant that an expression from dp_places_cut_public is, or NULL.
+ */
+const Const *
+dp_places_public_value(Node *node, const dp_known *known)
+{
+	const Param *param = (const Param *) node;
+
+	if (IsA(node, Const))
+		return (const Const *) node;
+	if (IsA(node, Param) && param->paramkind == PARAM_EXEC)
+		return list_nth_node(Const, known->publics, param->paramid);
+	return NULL;
 }

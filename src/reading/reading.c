@@ -72,10 +72,11 @@ reading_forbid(int number, const char *text, const char *detail)
 static void
 check_weight(const dp_block *block, int number, const char *text, Node *base)
 {
+	const dp_known known = {block->relids};
 	dp_interval values;
 
 	base = eval_const_expressions(NULL, copyObject(base));
-	if (dp_places_find_interval(base, block->relids, NIL, &values))
+	if (dp_places_find_interval(base, &known, &values))
 	{
 		if (!reading_is_within(&values))
 			reading_forbid(number, text,

@@ -398,6 +398,33 @@ node_evaluate(ExprState *state, ExprContext *econtext)
 					 length, isnull ? (Datum) 0 : value, isnull, by_value);
 }
 
+static bool
+node_needs_value_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param))
+		return ((Param *) node)->paramkind == PARAM_EXTERN;
+	return expression_tree_walker(node, node_needs_value_walker, context);
+}
+
+/*
+ * The value of a public part of bounds; with GENERIC_PLAN parameters have
+ * none, and nothing follows from them.
+ */
+static Const *
+node_evaluate_part(ExprState *state, const release_state *release)
+{
+	Node	   *expression = (Node *) state->expr;
+	const PlanState *ps = &release->css.ss.ps;
+
+	if ((ps->state->es_top_eflags & DP_COMPAT_NO_VALUES) != 0 &&
+		node_needs_value_walker(expression, NULL))
+		return makeNullConst(exprType(expression), exprTypmod(expression),
+							 exprCollation(expression));
+	return node_evaluate(state, ps->ps_ExprContext);
+}
+
 /* Prepare the release, in the current context; `tell`: with NOTICEs. */
 static dp_release_spec *
 prepare_release(release_state *state, bool tell)
@@ -413,7 +440,11 @@ prepare_release(release_state *state, bool tell)
 	ListCell   *lc;
 
 	foreach(lc, state->parameters)
-		arguments = lappend(arguments, node_evaluate(lfirst(lc), econtext));
+		arguments = lappend(arguments,
+							foreach_current_index(lc) <
+							list_length(state->block->publics) ?
+							node_evaluate_part(lfirst(lc), state) :
+							node_evaluate(lfirst(lc), econtext));
 	domains = dp_run_decide_keys(state->block, estate, &keys);
 	dp_bridge_point_begin(&pointer, estate->es_sourceText);
 	spec = dp_run_prepare(state->block, &state->standing, arguments, domains,

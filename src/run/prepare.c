@@ -53,11 +53,9 @@ prepare_second(const dp_block *block, Node *base, dp_second *second)
 	Node	   *plain = base == NULL ? NULL : strip_implicit_coercions(base);
 
 	second->relid = block->relid;
+	second->base = base;
 	if (plain == NULL || !IsA(plain, Var))
-	{
-		second->base = base;
 		return;
-	}
 	second->relid = list_nth_oid(block->relids, ((Var *) plain)->varno - 1);
 	second->base_attnum = OidIsValid(second->relid) ?
 		((Var *) plain)->varattno : 0;
@@ -81,6 +79,7 @@ prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 	measure->base_attnum = OidIsValid(measure->relid) ? value->base_attnum : 0;
 	measure->base = value->base;
 	measure->publics = publics;
+	measure->conditions = block->conditions;
 	prepare_second(block, value->second, &measure->second);
 	if (spec->many && measure->ops->add == NULL)
 		elog(ERROR, "rows of units cannot be bounded for dp_%s",

@@ -114,7 +114,8 @@ BEGIN
 	RETURN current_setting('server_version_num')::int < 160000 OR
 		(SELECT bool_or(p ~ 'Charge: ') FROM plan(statement, '(GENERIC_PLAN)') p);
 END $$;
-SELECT priced('SELECT dp_count(*) FROM person WHERE age < $1'), priced('SELECT dp_count(*) FROM person p JOIN floor f ON p.age = f.id WHERE f.id > $1');
+SELECT priced('SELECT dp_count(*) FROM person WHERE age < $1'), priced('SELECT dp_count(*) FROM person p JOIN floor f ON p.age = f.id WHERE f.id > $1'),
+	priced('SELECT dp_sum(age) FROM person WHERE age < $1');
 SET dp_pg.reuse = '1 hour';
 SELECT priced('SELECT dp_count(*) FROM person WHERE age < $1');
 RESET dp_pg.reuse;
