@@ -342,7 +342,7 @@ declare_read_relation(FunctionCallInfo fcinfo)
  *	  Read the first two arguments of the forms about a column.
  */
 void
-dp_protect_declare_read_column(FunctionCallInfo fcinfo, dp_column *column)
+dp_protect_declare_read_column(FunctionCallInfo fcinfo, dp_target *column)
 {
 	Oid			type;
 
@@ -406,7 +406,7 @@ declare_canonical_text(Oid type, Datum value)
  * 22023 with its message as detail.
  */
 static Datum
-value_of_text(Oid type, int32 typmod, char *text, const dp_column *column)
+value_of_text(Oid type, int32 typmod, char *text, const dp_target *column)
 {
 	MemoryContext context = CurrentMemoryContext;
 	volatile Datum result = (Datum) 0;
@@ -466,7 +466,7 @@ is_comparable(Oid from, Oid to)
 }
 
 static void
-require_comparable(Oid from, const dp_column *column)
+require_comparable(Oid from, const dp_target *column)
 {
 	if (!is_comparable(from, column->type))
 		ereport(ERROR,
@@ -479,7 +479,7 @@ require_comparable(Oid from, const dp_column *column)
 }
 
 static void
-write_bounds(const dp_column *column, const char *lower, const char *upper,
+write_bounds(const dp_target *column, const char *lower, const char *upper,
 			 Numeric granule)
 {
 	dp_catalog_write_bounds(column->relid, &column->name, lower, upper,
@@ -517,7 +517,7 @@ raise_reversed(const char *lower, const char *upper)
 }
 
 static void
-declare_times(const dp_column *column, char *lower, char *upper)
+declare_times(const dp_target *column, char *lower, char *upper)
 {
 	Datum		low = value_of_text(column->type, column->typmod, lower,
 									column);
@@ -539,7 +539,7 @@ declare_times(const dp_column *column, char *lower, char *upper)
 }
 
 static void
-declare_numbers(const dp_column *column, char *lower, char *upper,
+declare_numbers(const dp_target *column, char *lower, char *upper,
 				Numeric granule)
 {
 	Numeric		low = DatumGetNumeric(value_of_text(NUMERICOID, -1, lower,
@@ -577,7 +577,7 @@ PG_FUNCTION_INFO_V1(dp_declare_bounds);
 Datum
 dp_declare_bounds(PG_FUNCTION_ARGS)
 {
-	dp_column	column;
+	dp_target	column;
 	Oid		   *types;
 	int			n;
 	char	   *bounds[2];
@@ -645,7 +645,7 @@ declare_compare_values(const void *a, const void *b, void *arg)
 
 /* Keys need a built-in order and a deterministic collation. */
 static void
-find_order(const dp_column *column, dp_key_order *order)
+find_order(const dp_target *column, dp_key_order *order)
 {
 	TypeCacheEntry *entry = lookup_type_cache(column->type,
 											  TYPECACHE_CMP_PROC_FINFO);
@@ -681,7 +681,7 @@ find_order(const dp_column *column, dp_key_order *order)
  * (more digits than numeric(5,2) keeps, say).
  */
 static Datum
-key_value(const dp_column *column, dp_key_order *order, char *text)
+key_value(const dp_target *column, dp_key_order *order, char *text)
 {
 	Datum		plain = value_of_text(column->type, -1, text, column);
 	Datum		fitted = value_of_text(column->type, column->typmod, text,
@@ -701,7 +701,7 @@ key_value(const dp_column *column, dp_key_order *order, char *text)
 
 static void
 declare_check_distinct(const Datum *keys, int n, dp_key_order *order,
-					   const dp_column *column)
+					   const dp_target *column)
 {
 	Datum	   *sorted = palloc(sizeof(Datum) * n);
 	int			i;
@@ -720,7 +720,7 @@ declare_check_distinct(const Datum *keys, int n, dp_key_order *order,
 
 /* The array argument's elements as canonical text of their own type. */
 static char **
-read_keys(ArrayType *array, const dp_column *column, int *n)
+read_keys(ArrayType *array, const dp_target *column, int *n)
 {
 	Oid			element = ARR_ELEMTYPE(array);
 	int16		len;
@@ -757,7 +757,7 @@ read_keys(ArrayType *array, const dp_column *column, int *n)
 
 /* This follows from the declaration alone; no row is counted. */
 static void
-declare_tell_of_nulls(const dp_column *column)
+declare_tell_of_nulls(const dp_target *column)
 {
 	ereport(NOTICE,
 			(errmsg("rows where column \"%s\" is NULL are counted nowhere "
@@ -779,7 +779,7 @@ PG_FUNCTION_INFO_V1(dp_declare_keys);
 Datum
 dp_declare_keys(PG_FUNCTION_ARGS)
 {
-	dp_column	column;
+	dp_target	column;
 	dp_key_order order;
 	char	  **texts;
 	char	   *other = NULL;

@@ -89,7 +89,7 @@ is_generated(Oid relid, AttrNumber attnum)
 }
 
 static void
-immutable_check_column(const dp_column *column)
+immutable_check_column(const dp_target *column)
 {
 	if (!is_plain_table(column->relid))
 		ereport(ERROR,
@@ -278,7 +278,7 @@ check_unit_stays(Oid relid)
 }
 
 static void
-create_trigger(const dp_column *column, int64 guard)
+create_trigger(const dp_target *column, int64 guard)
 {
 	const char *table = dp_protect_qualified_name(column->relid);
 	const char *name = quote_identifier(NameStr(column->name));
@@ -333,7 +333,7 @@ dp_protect_declare_forget_partitions(Oid relid)
 
 /* Both numbers, or 0 and 0 for a column that is not immutable. */
 static void
-write_partition(const dp_column *column, int64 partition, int64 guard,
+write_partition(const dp_target *column, int64 partition, int64 guard,
 				bool public_sizes)
 {
 	dp_catalog_write_partition(column->relid, &column->name, partition, guard,
@@ -343,7 +343,7 @@ write_partition(const dp_column *column, int64 partition, int64 guard,
 }
 
 static void
-declare_not_immutable(const dp_column *column, bool public_sizes)
+declare_not_immutable(const dp_target *column, bool public_sizes)
 {
 	if (public_sizes)
 		ereport(ERROR,
@@ -356,7 +356,7 @@ declare_not_immutable(const dp_column *column, bool public_sizes)
 
 /* Anew: rows may have moved before, so this is another partition. */
 static void
-declare_immutable(const dp_column *column, bool public_sizes)
+declare_immutable(const dp_target *column, bool public_sizes)
 {
 	int64		partition;
 
@@ -380,7 +380,7 @@ PG_FUNCTION_INFO_V1(dp_declare_immutable);
 Datum
 dp_declare_immutable(PG_FUNCTION_ARGS)
 {
-	dp_column	column;
+	dp_target	column;
 	dp_attribute *declared;
 	bool		immutable;
 	bool		public_sizes;

@@ -17,7 +17,7 @@ typedef struct dp_key_order
 } dp_key_order;
 
 /* The column that a declaration is about. */
-typedef struct dp_column
+typedef struct dp_target
 {
 	Oid			relid;
 	AttrNumber	attnum;
@@ -25,7 +25,7 @@ typedef struct dp_column
 	Oid			type;			/* base type, of a domain */
 	int32		typmod;
 	Oid			collation;
-} dp_column;
+} dp_target;
 
 /* declare_immutable.c */
 extern bool dp_protect_declare_forget_partitions(Oid relid);
@@ -33,7 +33,7 @@ extern bool dp_protect_declare_forget_partitions(Oid relid);
 /* declare.c */
 extern void dp_protect_declare_require_value(bool isnull, const char *what);
 extern void dp_protect_declare_read_column(FunctionCallInfo fcinfo,
-										   dp_column *column);
+										   dp_target *column);
 extern int64 dp_protect_declare_size_class(int64 rows);
 extern void dp_protect_declare_suggest_size(Oid relid);
 
