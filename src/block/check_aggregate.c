@@ -17,7 +17,7 @@ check_parameters(Aggref *aggregate, const char *name)
 	ListCell   *lc;
 
 	for_each_from(lc, aggregate->args,
-				  dp_catalog_row_arguments(dp_block_kind_of(aggregate)))
+				  dp_catalog_row_arguments(dp_catalog_kind_of(aggregate)))
 	{
 		Node	   *argument = (Node *) ((TargetEntry *) lfirst(lc))->expr;
 
@@ -80,22 +80,6 @@ check_operator(Oid operator, Expr *argument, Aggref *aggregate)
 	return dp_rules_check((Node *) comparison);
 }
 
-/*
- * dp_block_kind_of
- *	  The kind of an aggregate's measurement, which may differ for DISTINCT.
- */
-dp_aggregate_kind
-dp_block_kind_of(const Aggref *aggregate)
-{
-	dp_aggregate_kind kind = dp_catalog_aggregate_kind(aggregate->aggfnoid);
-
-	if (aggregate->aggdistinct != NIL && kind == DP_AGG_SUM)
-		return DP_AGG_SUM_DISTINCT;
-	if (aggregate->aggdistinct != NIL && kind == DP_AGG_AVG)
-		return DP_AGG_AVG_DISTINCT;
-	return kind;
-}
-
 static dp_refusal *
 aggregate_check_distinct(Aggref *aggregate, const char *name)
 {
@@ -104,8 +88,8 @@ aggregate_check_distinct(Aggref *aggregate, const char *name)
 	dp_refusal *refusal;
 
 	if (aggregate->aggdistinct == NIL ||
-		dp_block_kind_of(aggregate) == DP_AGG_SUM_DISTINCT ||
-		dp_block_kind_of(aggregate) == DP_AGG_AVG_DISTINCT)
+		dp_catalog_kind_of(aggregate) == DP_AGG_SUM_DISTINCT ||
+		dp_catalog_kind_of(aggregate) == DP_AGG_AVG_DISTINCT)
 		return NULL;
 	if (dp_catalog_aggregate_kind(aggregate->aggfnoid) == DP_AGG_COUNT &&
 		list_length(aggregate->args) == 1)
@@ -262,7 +246,7 @@ dp_block_check_aggregate(dp_splitter *s, Aggref *aggregate,
 	TargetEntry *given;
 	Node	   *argument;
 
-	value->kind = dp_block_kind_of(aggregate);
+	value->kind = dp_catalog_kind_of(aggregate);
 	if (aggregate->aggorder != NIL || aggregate->aggdirectargs != NIL)
 		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
 								aggregate->location, NULL,

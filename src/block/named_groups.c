@@ -336,7 +336,7 @@ named_groups_is_kept(const unmade_row *row, dp_refusal **refusal)
 static bool
 named_groups_leaves_out(const Aggref *aggregate, const unmade_row *row)
 {
-	int			n = dp_catalog_row_arguments(dp_block_kind_of(aggregate));
+	int			n = dp_catalog_row_arguments(dp_catalog_kind_of(aggregate));
 	ListCell   *lc;
 
 	if (aggregate->aggfilter != NULL &&

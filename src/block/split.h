@@ -37,7 +37,6 @@ extern dp_refusal *dp_block_split_one(Query *query, List *cte_stack,
 										RangeTblEntry **entry);
 
 /* ---- check_aggregate.c ---- */
-extern dp_aggregate_kind dp_block_kind_of(const Aggref *aggregate);
 extern dp_refusal *dp_block_check_aggregate(dp_splitter *s, Aggref *aggregate,
 											dp_value *value);
 

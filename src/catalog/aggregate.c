@@ -167,6 +167,22 @@ dp_catalog_aggregate_kind(Oid function)
 }
 
 /*
+ * dp_catalog_kind_of
+ *	  The kind of an aggregate's measurement, which may differ for DISTINCT.
+ */
+dp_aggregate_kind
+dp_catalog_kind_of(const Aggref *aggregate)
+{
+	dp_aggregate_kind kind = dp_catalog_aggregate_kind(aggregate->aggfnoid);
+
+	if (aggregate->aggdistinct != NIL && kind == DP_AGG_SUM)
+		return DP_AGG_SUM_DISTINCT;
+	if (aggregate->aggdistinct != NIL && kind == DP_AGG_AVG)
+		return DP_AGG_AVG_DISTINCT;
+	return kind;
+}
+
+/*
  * dp_catalog_is_count
  *	  Whether an aggregate counts rows: a private one, or one of PostgreSQL's
  *	  that transparent mode makes private.

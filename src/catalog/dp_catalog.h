@@ -75,6 +75,7 @@ dp_catalog_counts_rows(dp_aggregate_kind kind)
 }
 
 extern dp_aggregate_kind dp_catalog_aggregate_kind(Oid function);
+extern dp_aggregate_kind dp_catalog_kind_of(const Aggref *aggregate);
 extern bool dp_catalog_is_count(Oid aggregate);
 extern bool dp_catalog_has_aggregate(Node *node);
 extern bool dp_catalog_has_own_aggregate(const Query *query);
