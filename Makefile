@@ -22,7 +22,7 @@
 #   make coverage   which test program reaches which line, by day and by night (hours)
 #   make flakes     can a test turn red by chance? on a build whose draws are seen
 #                   (an hour)
-#   make files      what each file of src promises (ROOM=run: of one folder)
+#   make files      what each file of src promises (ROOM=release/run: of one folder)
 #   make soak       load for ten minutes: throughput, latency, memory
 #   make bench      private queries against plain ones (QUICK=1: a few rows; ROWS=n)
 #   make errors     measure errors on real data: doc/errors.md, by hand
@@ -36,7 +36,7 @@ EXTENSION = dp_pg
 DP_VERSION = 0.1.0
 MODULE_big = dp_pg
 
-SOURCES = $(sort $(wildcard src/*.c src/*/*.c))
+SOURCES = $(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c))
 OBJS = $(SOURCES:.c=.o)
 MODULES_SQL = $(sort $(wildcard sql/[0-9][0-9]_*.sql))
 DATA_built = sql/$(EXTENSION)--$(DP_VERSION).sql
@@ -74,10 +74,10 @@ $(DATA_built): $(MODULES_SQL)
 	cat $^ > $@
 
 # Loops written to be vectorised, as PostgreSQL's own page checksums are.
-src/model/smalldb_lanes.o: CFLAGS += $(CFLAGS_VECTORIZE)
+src/math/models/smalldb_lanes.o: CFLAGS += $(CFLAGS_VECTORIZE)
 
 # Headers are few and everything is quick to build.
-$(OBJS) $(OBJS:.o=.bc): $(wildcard src/*/*.h)
+$(OBJS) $(OBJS:.o=.bc): $(wildcard src/*/*.h src/*/*/*.h)
 else
 all install uninstall clean installcheck:
 	@echo "dp_pg needs PostgreSQL 15, 16, 17 or 18 and its server headers" >&2
@@ -152,7 +152,7 @@ synthesis: deps
 files:
 	@awk 'FNR == 1 {n = 0} n == 0 && FNR > 2 && /^ \*($$|\/)/ {n = 1; print f ": " t; t = ""} \
 		n == 0 && FNR > 2 {f = FILENAME; sub(/^ \*[ \t]*/, ""); t = t (t == "" ? "" : " ") $$0}' \
-		src/$(or $(ROOM),*)/*.[ch]
+		$(wildcard $(addprefix src/$(or $(ROOM:/=),*)/,*.[ch] */*.[ch]))
 
 .PHONY: deps build-deps test check files night matrix demo cassert holes coverage flakes soak bench errors \
 	synthesis $(SUITES)

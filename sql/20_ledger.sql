@@ -142,7 +142,7 @@ CREATE TABLE dp_pg.ledger (
 	period		bigint
 );
 
--- By it roles find their own lines: src/run/row_security.c.
+-- By it roles find their own lines: src/release/rights/row_security.c.
 CREATE INDEX ledger_asker ON dp_pg.ledger (cluster, role_oid, id);
 
 COMMENT ON TABLE dp_pg.ledger IS

@@ -4,7 +4,7 @@
 -- built-in it stands for, read from the catalog, and gives NULL where that
 -- raises an error; a private query is rewritten to them.  They run as the
 -- analyst, so everybody may execute them.  The names come from
--- src/rules/allow_list.c, whose last column is the C symbol here.
+-- src/query/expressions/allow_list.c, whose last column is the C symbol here.
 DO $make$
 DECLARE
 	f record;

@@ -11,17 +11,17 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 
-#include "block/dp_block.h"
-#include "bridge/dp_bridge.h"
+#include "base/dp_base.h"
 #include "ledger/dp_ledger.h"
 #include "protect/dp_protect.h"
+#include "query/split/dp_split.h"
 #include "reader/dp_reader.h"
-#include "reading/dp_reading.h"
-#include "reuse/dp_reuse.h"
-#include "run/dp_run.h"
-#include "session/dp_session.h"
-#include "synth/dp_synth.h"
-#include "workload/dp_workload.h"
+#include "release/answers/dp_answers.h"
+#include "release/run/dp_run.h"
+#include "mechanisms/readings/dp_readings.h"
+#include "mechanisms/workload/dp_workload.h"
+#include "mechanisms/sessions/dp_sessions.h"
+#include "mechanisms/tables/dp_tables.h"
 
 PG_MODULE_MAGIC;
 

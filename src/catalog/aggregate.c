@@ -24,6 +24,7 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
+#include "../base/dp_base.h"
 #include "dp_catalog.h"
 
 /* C symbols of the final functions, one per kind. */

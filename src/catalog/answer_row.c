@@ -19,6 +19,8 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "../base/dp_base.h"
+#include "dp_catalog.h"
 #include "dp_table.h"
 
 #define ANSWER_HITS 1			/* what an update writes */

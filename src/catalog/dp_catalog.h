@@ -1,6 +1,6 @@
 /*
  * dp_catalog.h
- *	  Public interface of the catalog room: the extension's types, functions,
+ *	  Public interface of the catalog: the extension's types, functions,
  *	  aggregates, and rows of its tables.
  *
  * Include postgres.h first.
@@ -17,10 +17,11 @@
 #include "nodes/pg_list.h"
 #include "storage/lockdefs.h"
 #include "utils/array.h"
+#include "utils/numeric.h"
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
-#include "../bridge/dp_bridge.h"
+#include "../math/accounting/dp_accounting.h"
 
 /* ---- aggregates (aggregate.c) ---- */
 
@@ -339,44 +340,6 @@ extern void dp_catalog_delete_relation(Oid relid);
 extern int	dp_catalog_list_published(const char *dataset, bool safe,
 									  Oid **views);
 
-/* ---- stored answers (answer_row.c) ---- */
-
-typedef struct dp_answer_row
-{
-	HeapTuple	tuple;			/* as read, palloc'd */
-	int64		id;				/* of the line of the ledger that paid */
-	NameData	dataset;
-	NameData	payer_name;
-	Oid			payer;
-	int64		cluster;		/* where it was stored; also database */
-	Oid			database;
-	NameData	role_name;		/* the asking role */
-	TimestampTz at;				/* not later than its snapshot */
-	int64		rows;
-	int64		bytes;
-	int64		hits;			/* how often it was reused */
-	TimestampTz last_hit;		/* 0: never */
-	int64		hash;			/* by which it is found */
-	bytea	   *digest;			/* of the key; for the time of `tuple`, like
-								 * the next two, and as it is stored */
-	bytea	   *key;
-	bytea	   *content;		/* minimal tuples (reuse/answer_store.c) */
-} dp_answer_row;
-
-/* Whether it is a better answer than those offered before.  Its key is set. */
-typedef bool (*dp_answer_wanted) (const dp_answer_row *row, void *context);
-
-extern bool dp_catalog_lock_answers(void);
-extern bytea *dp_catalog_find_answer(int64 hash, dp_answer_wanted wanted,
-									 void *context);
-extern List *dp_catalog_list_answers(const char *dataset);
-extern List *dp_catalog_list_answers_of(Oid payer);
-extern List *dp_catalog_next_answers(int64 after, int n);
-extern dp_found dp_catalog_delete_answer(int64 id, dp_row_lock lock);
-extern void dp_catalog_add_hits(int64 id, int64 hits, TimestampTz last);
-extern void dp_catalog_insert_answer(const dp_answer_row *row);
-extern void dp_catalog_forget_answers(const char *dataset, Oid payer);
-
 /* ---- versions of declarations (relation_tables.c) ---- */
 extern void dp_catalog_append_extension(StringInfo out);
 extern void dp_catalog_append_versions(StringInfo out, Oid relid);
@@ -414,5 +377,43 @@ extern void dp_catalog_write_partition(Oid relid, const NameData *name,
 									   int64 partition, int64 guard,
 									   bool public_sizes);
 extern void dp_catalog_forget_partitions(Oid relid);
+
+/* ---- stored answers (answer_row.c) ---- */
+
+typedef struct dp_answer_row
+{
+	HeapTuple	tuple;			/* as read, palloc'd */
+	int64		id;				/* of the line of the ledger that paid */
+	NameData	dataset;
+	NameData	payer_name;
+	Oid			payer;
+	int64		cluster;		/* where it was stored; also database */
+	Oid			database;
+	NameData	role_name;		/* the asking role */
+	TimestampTz at;				/* not later than its snapshot */
+	int64		rows;
+	int64		bytes;
+	int64		hits;			/* how often it was reused */
+	TimestampTz last_hit;		/* 0: never */
+	int64		hash;			/* by which it is found */
+	bytea	   *digest;			/* of the key; for the time of `tuple`, like
+								 * the next two, and as it is stored */
+	bytea	   *key;
+	bytea	   *content;		/* minimal tuples (answers/answer_store.c) */
+} dp_answer_row;
+
+/* Whether it is a better answer than those offered before.  Its key is set. */
+typedef bool (*dp_answer_wanted) (const dp_answer_row *row, void *context);
+
+extern bool dp_catalog_lock_answers(void);
+extern bytea *dp_catalog_find_answer(int64 hash, dp_answer_wanted wanted,
+									 void *context);
+extern List *dp_catalog_list_answers(const char *dataset);
+extern List *dp_catalog_list_answers_of(Oid payer);
+extern List *dp_catalog_next_answers(int64 after, int n);
+extern dp_found dp_catalog_delete_answer(int64 id, dp_row_lock lock);
+extern void dp_catalog_add_hits(int64 id, int64 hits, TimestampTz last);
+extern void dp_catalog_insert_answer(const dp_answer_row *row);
+extern void dp_catalog_forget_answers(const char *dataset, Oid payer);
 
 #endif							/* DP_CATALOG_H */

@@ -6,7 +6,7 @@
 #ifndef DP_NAMES_H
 #define DP_NAMES_H
 
-#include "dp_catalog.h"
+#include "nodes/pg_list.h"
 
 /* ---- names of protected relations (name_tables.c) ---- */
 

@@ -9,6 +9,7 @@
 #define DP_TABLE_H
 
 #include "access/skey.h"
+#include "utils/numeric.h"
 
 #include "dp_catalog.h"
 

@@ -17,6 +17,9 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
+#include "../math/accounting/dp_accounting.h"
+#include "../base/dp_base.h"
+#include "dp_catalog.h"
 #include "dp_table.h"
 
 /* ----------------

@@ -17,6 +17,8 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
+#include "../base/dp_base.h"
+#include "dp_catalog.h"
 #include "dp_names.h"
 #include "dp_table.h"
 

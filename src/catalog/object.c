@@ -17,6 +17,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
+#include "../base/dp_base.h"
 #include "dp_catalog.h"
 
 /* dp_catalog_type: OID of a type in schema dp_pg. */

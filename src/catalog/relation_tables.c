@@ -19,6 +19,8 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
+#include "../base/dp_base.h"
+#include "dp_catalog.h"
 #include "dp_table.h"
 
 /* In the order of sql/30_relation.sql.  NULL may come from a trigger. */

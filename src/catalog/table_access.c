@@ -30,6 +30,11 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
+#include "../math/numbers/dp_numbers.h"
+#include "../math/noise/dp_noise.h"
+#include "../math/accounting/dp_accounting.h"
+#include "../base/dp_base.h"
+#include "dp_catalog.h"
 #include "dp_table.h"
 
 /* ----------------

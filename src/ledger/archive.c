@@ -32,9 +32,10 @@
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
+#include "../base/dp_base.h"
+#include "../catalog/dp_catalog.h"
 #include "../catalog/dp_table.h"
-#include "ledger.h"
-#include "owner.h"
+#include "ledger_internal.h"
 
 PG_FUNCTION_INFO_V1(dp_ledger_sql_archive);
 PG_FUNCTION_INFO_V1(dp_ledger_sql_verify);

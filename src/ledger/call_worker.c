@@ -2,7 +2,7 @@
  * call_worker.c
  *	  How a database gets a process for its ledger: a connection that needs one
  *	  makes an entry, which a kept worker or a newly registered one takes
- *	  (bridge/workers.c), and waits.
+ *	  (base/workers.c), and waits.
  */
 #include "postgres.h"
 
@@ -10,7 +10,9 @@
 #include "postmaster/bgworker.h"
 #include "storage/latch.h"
 
-#include "ledger.h"
+#include "../base/dp_base.h"
+#include "dp_ledger.h"
+#include "ledger_internal.h"
 
 /* ms; a safety net only, since every event sets the latch */
 #define POLL_INTERVAL 1000

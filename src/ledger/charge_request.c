@@ -17,8 +17,12 @@
 #include "utils/guc.h"
 #include "utils/timestamp.h"
 
-#include "ledger.h"
-#include "owner.h"
+#include "../math/numbers/dp_numbers.h"
+#include "../math/accounting/dp_accounting.h"
+#include "../base/dp_base.h"
+#include "../catalog/dp_catalog.h"
+#include "dp_ledger.h"
+#include "ledger_internal.h"
 
 /* ----------------
  *		Run code of the asking role (its views, candidates and domains) with

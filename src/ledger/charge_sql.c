@@ -10,7 +10,12 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-#include "ledger.h"
+#include "../math/numbers/dp_numbers.h"
+#include "../math/accounting/dp_accounting.h"
+#include "../base/dp_base.h"
+#include "../catalog/dp_catalog.h"
+#include "dp_ledger.h"
+#include "ledger_internal.h"
 
 /* ----------------
  *		What a request would be charged, by the latest committed rows.

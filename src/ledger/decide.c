@@ -16,7 +16,12 @@
 
 #include "utils/builtins.h"
 
-#include "ledger.h"
+#include "../math/numbers/dp_numbers.h"
+#include "../math/accounting/dp_accounting.h"
+#include "../base/dp_base.h"
+#include "../catalog/dp_catalog.h"
+#include "dp_ledger.h"
+#include "ledger_internal.h"
 
 /* A dataset that requests of the group charge. */
 typedef struct dp_group_dataset

@@ -8,10 +8,20 @@
 #ifndef DP_LEDGER_H
 #define DP_LEDGER_H
 
+#include "access/htup.h"
 #include "datatype/timestamp.h"
+#include "lib/ilist.h"
+#include "port/atomics.h"
 #include "storage/dsm_impl.h"
+#include "storage/lwlock.h"
+#include "storage/proc.h"
+#include "utils/timestamp.h"
 
+#include "../math/accounting/dp_accounting.h"
+#include "../base/dp_base.h"
 #include "../catalog/dp_catalog.h"
+
+struct BackgroundWorkerHandle;
 
 #define DP_MECHANISM_LENGTH 128
 #define DP_LEDGER_BATCH 256		/* most requests of one transaction of the
@@ -31,8 +41,8 @@ typedef enum dp_task_kind
 {
 	DP_TASK_NONE,
 	DP_TASK_SESSION,
-	DP_TASK_RELEASE,			/* a released table, src/synth */
-	DP_TASK_ANSWER,				/* a stored answer, src/reuse */
+	DP_TASK_RELEASE,			/* a released table, src/mechanisms/tables */
+	DP_TASK_ANSWER,				/* a stored answer, src/release/answers */
 	DP_TASK_KINDS				/* how many there are */
 } dp_task_kind;
 
@@ -475,5 +485,67 @@ pg_noreturn extern void dp_ledger_raise_not_owner(const char *dataset,
  * `create`.
  */
 extern char *dp_ledger_owner_dataset(const char *dataset, bool create);
+
+typedef enum dp_outcome
+{
+	DP_OUTCOME_ADMITTED,
+	DP_OUTCOME_NO_DATASET,
+	DP_OUTCOME_NO_BUDGET,
+	DP_OUTCOME_TWO_BUDGETS,		/* of two groups; none is preferred */
+	DP_OUTCOME_BUDGET_EXHAUSTED,
+	DP_OUTCOME_CAP_EXHAUSTED,
+	DP_OUTCOME_NEIGHBOURS,		/* request and dataset have different ones */
+	DP_OUTCOME_BATCH_USED,		/* all its queries have been asked */
+	DP_OUTCOME_BATCH_OPEN,		/* the role has one already */
+	DP_OUTCOME_NO_BATCH,		/* none to close */
+	DP_OUTCOME_LOCKED,			/* a row or table is locked */
+	DP_OUTCOME_FAILED,			/* not charged; see sqlstate */
+	DP_OUTCOME_UNKNOWN			/* perhaps charged: counts as charged */
+} dp_outcome;
+
+typedef struct dp_answer
+{
+	dp_outcome	outcome;
+	int			sqlstate;		/* of the worker's error, FAILED only */
+	dp_ledger_receipt receipt;	/* payer, spent, limit also when exhausted */
+	NameData	asking;			/* the asking role */
+	NameData	other;			/* the second group of TWO_BUDGETS */
+	bool		renews;
+	TimestampTz renewal;
+	dp_task_reply reply;
+	dp_limit	cap;			/* CAP_EXHAUSTED only */
+	dp_spent	cap_spent;
+} dp_answer;
+
+typedef enum dp_slot_state
+{
+	DP_SLOT_FREE,
+	DP_SLOT_RESERVED,
+	DP_SLOT_PENDING,
+	DP_SLOT_TAKEN,
+	DP_SLOT_DONE
+} dp_slot_state;
+
+typedef struct dp_slot
+{
+	dlist_node	node;			/* lock: in free or pending, else detached */
+	dp_slot_state state;		/* lock */
+	bool		abandoned;		/* lock */
+	bool		unattended;		/* nobody waits for it; set with PENDING */
+	uint64		ticket;			/* lock: of the last reservation */
+	PGPROC	   *proxy;			/* whom to wake if it is admitted, unless NULL;
+								 * set with PENDING */
+	PGPROC	   *proc;			/* of the connection, NULL when unattended;
+								 * from here on, the request */
+	Oid			database;
+	int			failures;		/* lock: workers whose start failed while it
+								 * was pending */
+	Oid			login;
+	Oid			outer;
+	Oid			current;
+	TimestampTz deadline;		/* for waiting for a locked row */
+	dp_ledger_request request;
+	dp_answer	answer;
+} dp_slot;
 
 #endif							/* DP_LEDGER_H */

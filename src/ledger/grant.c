@@ -19,8 +19,12 @@
 #include "utils/timestamp.h"
 #include "utils/varlena.h"
 
-#include "ledger.h"
-#include "owner.h"
+#include "../math/numbers/dp_numbers.h"
+#include "../math/accounting/dp_accounting.h"
+#include "../base/dp_base.h"
+#include "../catalog/dp_catalog.h"
+#include "dp_ledger.h"
+#include "ledger_internal.h"
 
 /* ----------------
  *		Arguments of the functions that a dataset's owner calls: which dataset,

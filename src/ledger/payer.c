@@ -15,7 +15,11 @@
 #include "utils/fmgrprotos.h"
 #include "utils/timestamp.h"
 
-#include "ledger.h"
+#include "../math/accounting/dp_accounting.h"
+#include "../base/dp_base.h"
+#include "../catalog/dp_catalog.h"
+#include "dp_ledger.h"
+#include "ledger_internal.h"
 
 static bool refreshes_own(void);
 

@@ -11,12 +11,14 @@
 #include "storage/latch.h"
 #include "storage/shmem.h"
 
-#include "ledger.h"
+#include "../base/dp_base.h"
+#include "dp_ledger.h"
+#include "ledger_internal.h"
 
 /* ----------------
  *		The queue of the ledger in shared memory: slots and workers' entries.
  *
- * ledger.h states the life of a slot and the locking.
+ * ledger_internal.h states the life of a slot and the locking.
  * ----------------
  */
 
@@ -529,7 +531,7 @@ dp_ledger_has_pending(Oid database)
  *
  * Where many connections ask small queries, tables, rights and declarations
  * stay the same from query to query, but the number of transactions that have
- * ended (bridge/stamp.c) grows by those that record charges.  So the workers
+ * ended (base/stamp.c) grows by those that record charges.  So the workers
  * count these, and their number is subtracted from a stamp.
  *
  * A charge is counted after its commit.  In between, a stamp may be too large

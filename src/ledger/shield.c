@@ -16,7 +16,7 @@
  *	  - settings of the caller that steer how rows are read do not reach it;
  *	  - half of the stack is left when it begins;
  *	  - no other library's hook that could see rows runs while it does
- *		(bridge/hooks.c), if its owner may call a building block.  Functions of
+ *		(base/hooks.c), if its owner may call a building block.  Functions of
  *		other roles get no answer from one, and could evade auditing this way.
  *
  * Conversely, a building block answers a function that runs with another
@@ -60,8 +60,9 @@
 #include "utils/regproc.h"
 #include "utils/syscache.h"
 
-#include "ledger.h"
-#include "shield.h"
+#include "../base/dp_base.h"
+#include "dp_ledger.h"
+#include "ledger_internal.h"
 
 /* ----------------
  *		Settings that the caller must not choose while an owner's procedure

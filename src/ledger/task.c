@@ -23,7 +23,10 @@
 #include "utils/builtins.h"
 #include "utils/resowner.h"
 
-#include "ledger.h"
+#include "../base/dp_base.h"
+#include "../catalog/dp_catalog.h"
+#include "dp_ledger.h"
+#include "ledger_internal.h"
 
 /* Most bytes of a text: others wait while the worker writes it. */
 #define MOST_TEXT (16 * 1024 * 1024)

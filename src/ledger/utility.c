@@ -18,8 +18,9 @@
 #include "storage/latch.h"
 #include "tcop/utility.h"
 
-#include "ledger.h"
-#include "shield.h"
+#include "../base/dp_base.h"
+#include "dp_ledger.h"
+#include "ledger_internal.h"
 
 /* ms to wait for a worker that was asked to leave, and between checks */
 #define LEAVE_TIMEOUT 5000

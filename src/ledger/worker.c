@@ -4,8 +4,8 @@
  *
  * There is one worker per database, called by the first connection that needs
  * it (call_worker.c).  Each round takes all pending requests and has decide.c
- * record those that are admitted in one transaction. ledger.h states the
- * protocol.
+ * record those that are admitted in one transaction. ledger_internal.h states
+ * the protocol.
  *
  * What the worker does as a superuser must not depend on anything that users
  * can set: settings of the database are overridden, triggers and rules do not
@@ -28,7 +28,9 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "ledger.h"
+#include "../base/dp_base.h"
+#include "dp_ledger.h"
+#include "ledger_internal.h"
 
 /* ms until requests that met a locked row are tried again */
 #define RETRY_DELAY 20

@@ -17,7 +17,12 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-#include "relation_internal.h"
+#include "../base/dp_base.h"
+#include "../catalog/dp_catalog.h"
+#include "../catalog/dp_names.h"
+#include "../ledger/dp_ledger.h"
+#include "dp_protect.h"
+#include "protect_internal.h"
 
 #define TOLD 3					/* most revoked privileges in a notice */
 

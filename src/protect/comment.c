@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
@@ -22,7 +23,9 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-#include "relation_internal.h"
+#include "../catalog/dp_catalog.h"
+#include "dp_protect.h"
+#include "protect_internal.h"
 
 #define OPENING "[dp_pg: "
 #define MOST_KEYS 20			/* most keys that are listed */

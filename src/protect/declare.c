@@ -27,8 +27,11 @@
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
-#include "../bridge/dp_numeric.h"
-#include "declare_internal.h"
+#include "../base/dp_base.h"
+#include "../catalog/dp_catalog.h"
+#include "../ledger/dp_ledger.h"
+#include "dp_protect.h"
+#include "protect_internal.h"
 
 static Oid	declare_read_relation(FunctionCallInfo fcinfo);
 

@@ -34,7 +34,11 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-#include "declare_internal.h"
+#include "../base/dp_base.h"
+#include "../catalog/dp_catalog.h"
+#include "../catalog/dp_names.h"
+#include "dp_protect.h"
+#include "protect_internal.h"
 
 static bool
 is_partition_type(Oid type)

@@ -18,7 +18,10 @@
 #include "utils/rel.h"
 #include "utils/typcache.h"
 
-#include "relation_internal.h"
+#include "../base/dp_compat.h"
+#include "../catalog/dp_catalog.h"
+#include "dp_protect.h"
+#include "protect_internal.h"
 
 /* ----------------
  *		Notices about a unit that dp_protect accepts.

@@ -1,7 +1,8 @@
 /*
  * dp_protect.h
- *	  Public interface of the protect room: protected relations, and what the
- *	  owner declared about them.
+ *	  Public interface of protect: what owners declare of their relations.
+ *
+ *
  *
  *
  * Include postgres.h first.
@@ -12,9 +13,10 @@
 #include "access/attnum.h"
 #include "nodes/bitmapset.h"
 #include "nodes/pg_list.h"
+#include "utils/numeric.h"
 #include "utils/snapshot.h"
 
-#include "../ledger/dp_ledger.h"
+#include "../catalog/dp_catalog.h"
 
 /* A step from a row to the one whose primary key its columns hold. */
 typedef struct dp_unit_step
@@ -71,8 +73,6 @@ extern char *dp_protect_dataset(Oid relid);
  * The tables that a view reads; with invoker, only with its reader's rights.
  */
 extern List *dp_protect_view_reads(Oid view, bool invoker);
-extern List *dp_protect_view_shows(Oid view);
-extern bool dp_protect_view_passes(Oid view, const List *views);
 /* The protected ancestor (or the relation itself), InvalidOid when none. */
 extern Oid	dp_protect_root(Oid relid);
 /* Its table of synthetic rows, made by dp_publish_twin; InvalidOid: none. */

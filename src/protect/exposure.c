@@ -28,7 +28,10 @@
 #include "utils/syscache.h"
 #include "utils/tuplestore.h"
 
-#include "relation_internal.h"
+#include "../base/dp_base.h"
+#include "../catalog/dp_catalog.h"
+#include "dp_protect.h"
+#include "protect_internal.h"
 
 /* ----------------
  *		Exposures: collecting and describing them.

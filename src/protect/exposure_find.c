@@ -54,8 +54,10 @@
 #include "utils/syscache.h"
 #include "utils/tuplestore.h"
 
+#include "../base/dp_base.h"
 #include "../catalog/dp_catalog.h"
-#include "relation_internal.h"
+#include "dp_protect.h"
+#include "protect_internal.h"
 
 /* ----------------
  *		What reads protected rows with the rights of a role that may: views,

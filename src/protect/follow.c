@@ -31,8 +31,11 @@
 #include "utils/syscache.h"
 #include "utils/varlena.h"
 
-#include "declare_internal.h"
-#include "relation_internal.h"
+#include "../base/dp_base.h"
+#include "../catalog/dp_catalog.h"
+#include "../catalog/dp_names.h"
+#include "dp_protect.h"
+#include "protect_internal.h"
 
 /* ----------------
  *		Transactions that open a relation, by GRANT or a view, while others

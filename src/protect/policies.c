@@ -3,8 +3,8 @@
  *	  Warnings about row security of protected relations.
  *
  * A private query that names the relation counts the rows that its policies
- * for SELECT show to the asking role (rules/policy.c).  That hides rows and
- * shows none, but it changes counts without any other sign.
+ * for SELECT show to the asking role (expressions/policy.c).  That hides rows
+ * and shows none, but it changes counts without any other sign.
  */
 #include "postgres.h"
 
@@ -14,7 +14,8 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-#include "relation_internal.h"
+#include "dp_protect.h"
+#include "protect_internal.h"
 
 /* The rows that private queries count that name the relation. */
 typedef enum policies_give

@@ -21,8 +21,12 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-#include "declare_internal.h"
-#include "relation_internal.h"
+#include "../base/dp_base.h"
+#include "../catalog/dp_catalog.h"
+#include "../catalog/dp_names.h"
+#include "../ledger/dp_ledger.h"
+#include "dp_protect.h"
+#include "protect_internal.h"
 
 /* ----------------
  *		dp_protect and dp_unprotect.

@@ -28,7 +28,10 @@
 #include "utils/syscache.h"
 #include "utils/varlena.h"
 
-#include "relation_internal.h"
+#include "../base/dp_base.h"
+#include "../catalog/dp_catalog.h"
+#include "dp_protect.h"
+#include "protect_internal.h"
 
 /* ----------------
  *		The query of a view, and what a view reads.
@@ -589,7 +592,7 @@ dp_protect_publish_again(Oid view, Oid before, Oid relid, const char *name,
  * dp_synthesize, once and for its price, and the others are NULL.  So it
  * contains only released values.  It is an ordinary table of the caller, which
  * the roles with a budget may read; transparent mode shows its rows in
- * previews (src/rewrite/synthetic_rows.c).
+ * previews (src/query/transparent/synthetic_rows.c).
  *
  * Everything else that can fail is done before the release.
  * ----------------

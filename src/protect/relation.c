@@ -22,7 +22,10 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
-#include "relation_internal.h"
+#include "../catalog/dp_catalog.h"
+#include "../ledger/dp_ledger.h"
+#include "dp_protect.h"
+#include "protect_internal.h"
 
 /* ----------------
  *		The unit of a relation's rows: a column, or one behind keys.

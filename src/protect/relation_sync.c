@@ -26,8 +26,10 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
+#include "../base/dp_base.h"
+#include "../catalog/dp_catalog.h"
 #include "../catalog/dp_table.h"
-#include "relation_internal.h"
+#include "protect_internal.h"
 
 /* ----------------
  *		What rows of dp_pg.relation, dp_pg.attribute and dp_pg.hardened have in

@@ -23,8 +23,11 @@
 #include "tcop/utility.h"
 #include "utils/lsyscache.h"
 
-#include "declare_internal.h"
-#include "relation_internal.h"
+#include "../base/dp_base.h"
+#include "../catalog/dp_catalog.h"
+#include "../catalog/dp_names.h"
+#include "dp_protect.h"
+#include "protect_internal.h"
 
 static ProcessUtility_hook_type previous_utility = NULL;
 

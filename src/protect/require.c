@@ -21,8 +21,11 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
-#include "declare_internal.h"
-#include "relation_internal.h"
+#include "../base/dp_compat.h"
+#include "../catalog/dp_catalog.h"
+#include "../ledger/dp_ledger.h"
+#include "dp_protect.h"
+#include "protect_internal.h"
 
 /*
  * dp_protect_require_writable

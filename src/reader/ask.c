@@ -13,7 +13,10 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "reader.h"
+#include "../base/dp_base.h"
+#include "../ledger/dp_ledger.h"
+#include "dp_reader.h"
+#include "reader_internal.h"
 
 #define POLL_INTERVAL 1000		/* ms; a safety net: events set the latch */
 #define SLOT_POLL 50			/* ms until a worker slot may be free */

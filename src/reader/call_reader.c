@@ -1,14 +1,15 @@
 /*
  * call_reader.c
  *	  How a database gets a reader: a connection that waits makes an entry, for
- *	  which a kept worker comes or one is registered (bridge/workers.c).
+ *	  which a kept worker comes or one is registered (base/workers.c).
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
 #include "storage/latch.h"
 
-#include "reader.h"
+#include "../base/dp_base.h"
+#include "reader_internal.h"
 
 /*
  * Ask a reader that idles for another database to leave; see

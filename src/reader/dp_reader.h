@@ -1,7 +1,6 @@
 /*
  * dp_reader.h
- *	  Public interface of the reader room: the processes that read private
- *	  rows, so that no process of an analyst ever does.
+ *	  Public interface of the reader room: processes that read private rows.
  *
  * Include postgres.h first.
  */
@@ -14,7 +13,7 @@
 #include "tcop/dest.h"
 #include "utils/queryenvironment.h"
 
-#include "../bridge/dp_bridge.h"
+#include "../base/dp_compat.h"
 #include "../ledger/dp_ledger.h"
 
 /* Query text of queries over private rows, for logs. */
@@ -50,10 +49,10 @@ typedef const void *(*dp_reader_source) (void *context, Size *size);
  */
 typedef enum dp_reader_kind
 {
-	DP_READER_RELEASE,			/* rows of a release, src/run */
+	DP_READER_RELEASE,			/* rows of a release, src/release */
 	DP_READER_READING,			/* exact counts of a reading and what is
 								 * computed from them,
-								 * src/reading/reading_use.c */
+								 * src/mechanisms/readings/reading_use.c */
 	DP_READER_KINDS				/* their number */
 } dp_reader_kind;
 
@@ -93,9 +92,9 @@ typedef struct dp_reader_needs
 typedef struct dp_reader_sealed dp_reader_sealed;
 
 /*
- * A plan over private rows, made from public facts (run/public_plan.c) without
- * parameters, and what is done with its rows.  It runs under the active
- * snapshot with the current user's rights.
+ * A plan over private rows, made from public facts (inner/public_plan.c)
+ * without parameters, and what is done with its rows.  It runs under the
+ * active snapshot with the current user's rights.
  */
 typedef struct dp_reader_job
 {
@@ -167,19 +166,11 @@ extern void dp_reader_check_memory(const dp_reader_job *job);
 extern Size dp_reader_process_memory(Size memory, Size row);
 
 /*
- * Settings of a process that plans or reads private queries: for good, or
- * until the innermost nest level (NewGUCNestLevel) ends.
- */
-extern void dp_reader_be_quiet(bool for_good);
-
-/*
  * Append the settings that an answer may depend on, as text (message.c).
  */
 extern void dp_reader_append_settings(StringInfo out);
 
 /* ---- pack.c ---- */
-
-#define DP_READER_PACK 16384	/* bytes of rows handed over at once */
 
 extern bool dp_reader_pack_rows(PlannedStmt *plan);
 extern int	dp_reader_pack_workers(const PlannedStmt *plan);

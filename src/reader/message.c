@@ -17,8 +17,10 @@
 #include "utils/guc_tables.h"
 #include "utils/snapmgr.h"
 
-#include "../bridge/dp_compat.h"
-#include "reader.h"
+#include "../base/dp_base.h"
+#include "../ledger/dp_ledger.h"
+#include "dp_reader.h"
+#include "reader_internal.h"
 
 /* ----------------
  *		The settings of a connection that a reader is sent, and whether they

@@ -20,7 +20,8 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
 
-#include "reader.h"
+#include "dp_reader.h"
+#include "reader_internal.h"
 
 /* A varlena of type bytea with at least LEAST_WORDS words. */
 typedef struct row_pack

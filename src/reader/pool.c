@@ -3,12 +3,12 @@
  *	  The pool of readers: entries, waiters, and which of them gets which
  *	  reader.
  *
- * reader.h states the life of an entry and the locking.  A reader that becomes
- * free goes to the waiting connection of its database whose role has the
- * fewest readers at work; among these, to the one that has waited longest.  So
- * a role that asks much does not keep others out.  No role may have all
- * readers, nor all kept ones (bridge/workers.c), unless there is only one,
- * since a run may take long.
+ * reader_internal.h states the life of an entry and the locking.  A reader
+ * that becomes free goes to the waiting connection of its database whose role
+ * has the fewest readers at work; among these, to the one that has waited
+ * longest.  So a role that asks much does not keep others out.  No role may
+ * have all readers, nor all kept ones (base/workers.c), unless there is only
+ * one, since a run may take long.
  */
 #include "postgres.h"
 
@@ -19,7 +19,8 @@
 #include "storage/proc.h"
 #include "storage/shmem.h"
 
-#include "reader.h"
+#include "../base/dp_base.h"
+#include "reader_internal.h"
 
 /* ----------------
  *		The pool of readers in shared memory: size and initialization.

@@ -28,8 +28,11 @@
 #include "utils/snapmgr.h"
 #include "utils/timeout.h"
 
-#include "../mech/dp_threads.h"
-#include "reader.h"
+#include "../math/numbers/dp_numbers.h"
+#include "../base/dp_base.h"
+#include "../ledger/dp_ledger.h"
+#include "dp_reader.h"
+#include "reader_internal.h"
 
 /* ----------------
  *		The nodes of a message, and those of messages that are repeated.
@@ -325,7 +328,7 @@ state_end(const dp_message *message)
  *		connections.
  *
  * Readers of a database are started by the connections that need them and
- * leave when idle. reader.h states the protocol.
+ * leave when idle. reader_internal.h states the protocol.
  *
  * What a reader does must depend neither on anything that a user can set,
  * apart from what a message contains, nor on the rows of earlier jobs:

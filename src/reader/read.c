@@ -15,7 +15,10 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "reader.h"
+#include "../base/dp_base.h"
+#include "../ledger/dp_ledger.h"
+#include "dp_reader.h"
+#include "reader_internal.h"
 
 static const dp_reader_methods *methods[DP_READER_KINDS];
 
@@ -213,7 +216,7 @@ dp_reader_execute(dp_opened *opened)
  * Settings of a process that reads, whatever the asking role has set: no
  * messages, no statistics, and no hash table or sort goes to disk.  Groups of
  * hash tables are public ones, whose total size was checked before
- * (run/prepare.c), and sorts are of rows of some units (bound/gather.c).
+ * (prepare/prepare.c), and sorts are of rows of some units (units/gather.c).
  */
 static const char *const quiet[][2] = {
 	{"client_min_messages", "error"},

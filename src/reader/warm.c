@@ -15,7 +15,7 @@
  *
  * Parallel workers are new processes.  They look up types and time zones and
  * reserve memory when they start; plans that need the rest have no workers
- * (run/inner_plan.c).
+ * (inner/inner_plan.c).
  */
 #include "postgres.h"
 
@@ -43,13 +43,15 @@
 #include "utils/sortsupport.h"
 #include "utils/syscache.h"
 
-#include "../rules/dp_rules.h"
-#include "reader.h"
+#include "../base/dp_base.h"
+#include "../query/expressions/dp_expressions.h"
+#include "dp_reader.h"
+#include "reader_internal.h"
 
 /*
  * Growth of a worker's stack while it runs a plan: LIKE is deepest, with a
- * level for each wildcard (total_functions.h), and each node calls the node
- * below.
+ * level for each wildcard (expressions_internal.h), and each node calls the
+ * node below.
  */
 #define WORKER_STACK ((Size) 256 * 1024)
 #define NODE_STACK ((Size) 1024)

@@ -1,6 +1,6 @@
 -- What the private benchmarks ask about; :rows rows.  Texts have a length, so
 -- that the tables have no TOAST relation: with one, a private query that touches
--- a text is read without parallel workers (src/run/inner_plan.c).
+-- a text is read without parallel workers (src/release/inner/inner_plan.c).
 CREATE EXTENSION dp_pg;
 CREATE ROLE owner LOGIN;
 CREATE ROLE analyst LOGIN;

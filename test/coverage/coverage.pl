@@ -1,6 +1,6 @@
 # coverage.pl folder ...
 #	  Each folder has one for every program that ran, with the counters that it
-#	  left (coverage.sh).  Prints, by room of src, how many lines there are, how
+#	  left (coverage.sh).  Prints, by folder of src, how many lines there are, how
 #	  many of them the programs of each folder reach, and how many only they do;
 #	  then, for each program, how many lines no other one reaches.  To the file
 #	  COVERAGE_MAP, when that is set, which programs reach each line.
@@ -22,7 +22,7 @@ sub read_counters
 	my $file = '';
 
 	return if !@counters;
-	(my $objects = $folder) =~ s{^.*?/(src/\w+|src|test/\w+(?:/bin(?:/\w+)?)?)$}{$top/$1};
+	(my $objects = $folder) =~ s{^.*?/(src(?:/\w+)*|test/\w+(?:/bin(?:/\w+)?)?)$}{$top/$1};
 	foreach my $counter (@counters)
 	{
 		my $notes = basename($counter, '.gcda') . '.gcno';
@@ -37,7 +37,7 @@ sub read_counters
 	{
 		my ($count, $line, $rest) = /^ *([^:]+): *(\d+):(.*)/ or next;
 
-		$file = $rest =~ m{^Source:(?:.*/)?(src/\w+/\w+\.[ch]|src/\w+\.c)$} ? $1 : '' if $line == 0 && $rest =~ /^Source:/;
+		$file = $rest =~ m{^Source:(?:.*/)?(src/(?:\w+/)*\w+\.[ch])$} ? $1 : '' if $line == 0 && $rest =~ /^Source:/;
 		next if $file eq '' || $line == 0 || $count eq '-';
 		$lines{$file}{$line} = 1;
 		$reached{$file}{$line}{$program} = 1 if $count !~ /^[#=]/;
@@ -54,14 +54,14 @@ foreach my $when (@folders)
 		my $name = basename($when) . ' ' . basename($program) =~ s/^\d+\.//r;
 
 		$programs{$name} = $when;
-		read_counters($name, $_) foreach glob("$program/src $program/src/* $program/test/*/bin $program/test/*/bin/*");
+		read_counters($name, $_) foreach glob("$program/src $program/src/* $program/src/*/* $program/test/*/bin $program/test/*/bin/*");
 	}
 }
 
 my (%rooms, %alone);
 foreach my $file (keys %lines)
 {
-	my ($room) = $file =~ m{^src/(\w+)/};
+	my ($room) = $file =~ m{^src/(.+)/};
 
 	$room //= '(src)';
 	foreach my $line (keys %{ $lines{$file} })

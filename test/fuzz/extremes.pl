@@ -5,7 +5,7 @@
 # doc/nulls.md says so), and raises no error.
 #
 # No value is larger than the extension assumes before it reads a row
-# (rules/expression_memory.c).  And none takes long: the query of each function, in
+# (expressions/expression_memory.c).  And none takes long: the query of each function, in
 # the fastest of all ways in which it runs, takes at most SLOWEST times as long as
 # that of the median function.  This does not depend on seconds, and a busy machine
 # fails it only if it is that much slower for all runs of one function, which are

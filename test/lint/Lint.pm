@@ -21,21 +21,31 @@ my $max_source_lines = 1200;	# of src/**/*.c
 my $max_columns = 79;
 my $max_text_columns = 100;
 
-# The rooms: each may include what stands before it, or only what %narrow says.
-my @pure = qw(mech acct model);
-my @rooms = qw(mech acct model bridge catalog ledger protect rules places block
-  count bound reader measure rewrite reuse run reading account local procedure workload session
-  synth);
+# The rooms and their parts: each may include what stands before it, or only what
+# %narrow says.
+my $pure = qr{^src/math/};
+my @math = map { "math/$_" } qw(numbers noise accounting models);
+my @rooms = (@math, qw(base catalog ledger protect
+	query/expressions query/domains query/rowsets query/keys query/split query/transparent
+	reader
+	measure/exact measure/units measure/aggregates
+	release/rights release/joined release/inner release/prepare release/explain release/answers
+	release/run
+	mechanisms/readings mechanisms/workload mechanisms/accounting_functions mechanisms/local
+	mechanisms/procedure mechanisms/sessions mechanisms/tables));
 my %narrow = (
-	bridge => [qw(mech acct)],
-	catalog => [qw(mech acct bridge)],
-	ledger => [qw(mech acct bridge catalog)],
-	bound => [qw(mech acct bridge places)],
-	reader => [qw(mech acct bridge catalog ledger rules)],
-	rewrite => [qw(mech acct bridge catalog ledger protect block)],
-	account => [qw(mech acct bridge)],
-	local => [qw(mech acct bridge)],
-	procedure => [qw(mech acct bridge catalog ledger)]);
+	base => [@math],
+	catalog => [ @math, 'base' ],
+	ledger => [ @math, qw(base catalog) ],
+	reader => [ @math, qw(base catalog ledger query/expressions) ],
+	'query/transparent' => [ @math, qw(base catalog ledger protect) ],
+	'measure/units' => [ @math, qw(base query/domains) ],
+	'mechanisms/accounting_functions' => [ @math, 'base' ],
+	'mechanisms/local' => [ @math, 'base' ],
+	'mechanisms/procedure' => [ @math, qw(base catalog ledger) ]);
+# Headers that stand beside a part's two: of other versions, names, templates.
+my %more_headers = map { $_ => 1 } qw(base/dp_compat.h catalog/dp_names.h catalog/dp_table.h
+  math/models/smalldb_lanes.h math/noise/dp_round.h measure/exact/dp_to_grid.h measure/exact/transitions.h);
 my %may_include =
   map { $rooms[$_] => $narrow{ $rooms[$_] } || [ @rooms[ 0 .. $_ - 1 ] ] }
   0 .. $#rooms;
@@ -92,39 +102,29 @@ sub matches
 	return @found;
 }
 
-# 1. Folders include only folders below them, and only public headers.
+# 1. Parts include only parts above them, and only public headers.
 $rules{'include direction'} = sub {
 	my ($tree) = @_;
 	my @found;
 
 	for my $path (c_files($tree, qr{.}))
 	{
-		my ($folder) = $path =~ m{^src/(\w+)/};
+		my ($folder) = $path =~ m{^src/([\w/]+)/};
 
 		each_include(
 			$tree, $path,
 			sub {
 				my ($at, $line, $header) = @_;
-				my ($other, $name);
+				my $target = (defined $folder ? "$folder/" : '') . $header;
 
-				if (!defined $folder)
-				{
-					($other, $name) = $header =~ m{^(\w+)/(\w+\.h)$};
-					return if !$other || !$may_include{$other};
-				}
-				elsif ($header =~ m{^\.\./})
-				{
-					($other, $name) = $header =~ m{^\.\./(\w+)/(\w+\.h)$};
-					$other //= $header;
-					push @found, "$at:$line: src/$folder may not include $other"
-					  if !grep { $_ eq $other } @{ $may_include{$folder} || [] };
-				}
-				else
-				{
-					return;
-				}
+				1 while $target =~ s{[^/.]+/\.\./}{};
+				my ($other, $name) = $target =~ m{^(?:(.*)/)?([^/]+)$};
+				$other //= '';
+				return if defined $folder ? $header !~ m{^\.\./} : !$may_include{$other};
+				push @found, "$at:$line: src/$folder may not include $other"
+				  if defined $folder && !grep { $_ eq $other } @{ $may_include{$folder} || [] };
 				push @found, "$at:$line: $header is not a public header"
-				  if ($name // '') !~ /^dp_\w+\.h$/;
+				  if $name !~ /^dp_\w+\.h$/;
 			});
 	}
 	return @found;
@@ -137,7 +137,7 @@ $rules{'postgres.h first, or never'} = sub {
 
 	for my $path (c_files($tree, qr{.}))
 	{
-		my $pure = grep { $path =~ m{^src/$_/} } @pure;
+		my $pure = $path =~ $pure;
 		my ($first) = $tree->{$path} =~ /^#include ["<]([^">]+)[">]/m;
 		my $own = $tree->{$path} =~ /^#include "(?!dp_|\w+\.h"|\.\.\/)/m;
 
@@ -154,18 +154,18 @@ $rules{'versions are told apart in one place'} = sub {
 
 	return map {
 		matches($tree, $_, qr/\b(PG_VERSION_NUM|PG_MAJORVERSION\w*)\b/,
-			sub { "$_[0] outside of bridge/dp_compat.h" })
-	} grep { !m{^src/bridge/(dp_)?compat\.[ch]$} } c_files($tree, '^src/');
+			sub { "$_[0] outside of base/dp_compat.h" })
+	} grep { !m{^src/base/(dp_)?compat\.[ch]$} } c_files($tree, '^src/');
 };
 
 # Who executes a plan or looks at pages of a table, and whose.
 my %executes = (
 	'src/reader/read.c' => 'private rows',
 	'src/reader/warm.c' => 'pages of private relations, not what is on them',
-	'src/run/own_query.c' => 'statements of the role that asks, as that role',
-	'src/run/explain.c' => 'nothing: EXPLAIN only',
+	'src/release/joined/own_query.c' => 'statements of the role that asks, as that role',
+	'src/release/explain/explain.c' => 'nothing: EXPLAIN only',
 	'src/catalog/table_access.c' => 'the extension\'s own tables',
-	'src/bridge/dp_compat.h' => 'nothing: the call of another version');
+	'src/base/dp_compat.h' => 'nothing: the call of another version');
 
 $rules{'private rows are read in one folder'} = sub {
 	my ($tree) = @_;
@@ -179,15 +179,15 @@ $rules{'private rows are read in one folder'} = sub {
 
 # What is done with exact numbers where they are read, and what leaves.
 my %draws = (
-	'src/run/work.c' => 'rows of a release, with noise',
-	'src/reading/reading_use.c' => 'what the use of a reading gives',
-	'src/workload/count.c' => 'a noisy number of rows',
-	'src/session/sparse_vector.c' => 'which counts are above a noisy threshold',
-	'src/session/store.c' => 'nothing: the ledger\'s worker decides',
-	'src/synth/smalldb_release.c' => 'a candidate that was drawn',
-	'src/synth/net.c' => 'a candidate that was drawn',
-	'src/synth/synthesize_run.c' => 'rows that were drawn',
-	'src/synth/iterate_run.c' => 'steps, and the distribution made of them');
+	'src/release/run/reader_work.c' => 'rows of a release, with noise',
+	'src/mechanisms/readings/reading_use.c' => 'what the use of a reading gives',
+	'src/mechanisms/workload/noisy_rows.c' => 'a noisy number of rows',
+	'src/mechanisms/sessions/sparse_vector.c' => 'which counts are above a noisy threshold',
+	'src/mechanisms/sessions/session_store.c' => 'nothing: the ledger\'s worker decides',
+	'src/mechanisms/tables/smalldb_release.c' => 'a candidate that was drawn',
+	'src/mechanisms/tables/net.c' => 'a candidate that was drawn',
+	'src/mechanisms/tables/synthesize_run.c' => 'rows that were drawn',
+	'src/mechanisms/tables/iterate_run.c' => 'steps, and the distribution made of them');
 
 $rules{'exact numbers are met in few files'} = sub {
 	my ($tree) = @_;
@@ -198,7 +198,7 @@ $rules{'exact numbers are met in few files'} = sub {
 	} grep { !$draws{$_} } c_files($tree, '^src/');
 };
 
-$rules{'purity of mech and acct'} = sub {
+$rules{'purity of math'} = sub {
 	my ($tree) = @_;
 	my $calls = qr/\b(palloc\w*|pfree|ereport|elog|malloc|calloc|realloc|
 		s?random|s?rand|rand_r|[dlm]rand48|arc4random\w*)[ \t]*\(/x;
@@ -206,7 +206,7 @@ $rules{'purity of mech and acct'} = sub {
 		[^;={()]*[;=\[])/mx;
 	my @found;
 
-	for my $path (c_files($tree, '^src/(mech|acct|model)/'))
+	for my $path (c_files($tree, $pure))
 	{
 		push @found,
 		  matches($tree, $path, $calls, sub { "$_[0]() in a pure folder" }),
@@ -217,11 +217,11 @@ $rules{'purity of mech and acct'} = sub {
 
 $rules{'no floating point in a sampler'} = sub {
 	my ($tree) = @_;
-	my $approx = $tree->{'src/mech/approx.c'} // '';
+	my $approx = $tree->{'src/math/noise/approx.c'} // '';
 	my @found;
 
 	# dp_round.h reads values of doubles; it draws nothing
-	for my $path (grep { !m{/(?:approx\.c|dp_round\.h)$} } c_files($tree, '^src/mech/'))
+	for my $path (grep { !m{/(?:approx\.c|dp_round\.h)$} } c_files($tree, '^src/math/n(?:umbers|oise)/'))
 	{
 		my %rest = ($path => $tree->{$path});
 
@@ -421,7 +421,7 @@ $rules{'contracts'} = sub {
 
 	for my $path (c_files($tree, '\.c$'))
 	{
-		my $pure = grep { $path =~ m{^src/$_/} } @pure;
+		my $pure = $path =~ $pure;
 
 		for my $function (exported_functions($tree->{$path}))
 		{
@@ -452,7 +452,7 @@ $rules{'contracts'} = sub {
 # 7. Settings and errors.
 $rules{'settings are sorted'} = sub {
 	my ($tree) = @_;
-	my $path = 'src/bridge/settings.c';
+	my $path = 'src/base/settings.c';
 	my $text = $tree->{$path} // '';
 	my $last = '';
 	my @found;
@@ -494,12 +494,14 @@ $rules{'errors have an errcode'} = sub {
 # 8. The house as a whole.
 $rules{'no basename twice'} = \&LintHouse::repeated_names;
 $rules{'no circle of files'} = \&LintHouse::circles;
-$rules{'functions are called by their room'} = \&LintHouse::foreign_names;
+$rules{'functions are called by their part'} = \&LintHouse::foreign_names;
 $rules{'the sheet of folders'} = sub {
 	my ($tree) = @_;
 
 	return LintHouse::folder_lines($tree, \@rooms);
 };
+
+$rules{'headers of a part'} = sub { return LintHouse::headers($_[0], \%more_headers) };
 
 # What `make files` lists.
 $rules{'heads name the file and what it promises'} = \&LintHouse::heads;

@@ -53,7 +53,7 @@ sub uses
 	return \%uses;
 }
 
-# A function is called dp_ROOM_...; what SQL calls has a name for SQL.
+# A function is called dp_PART_...; what SQL calls has a name for SQL.
 sub foreign_names
 {
 	my ($tree) = @_;
@@ -61,12 +61,12 @@ sub foreign_names
 
 	for my $line (split /\n/, $tree->{$objects} // '')
 	{
-		my ($room, $file, $name) =
-		  $line =~ m{src/(\w+)/(\w+)\.o:[0-9a-f]*\s+T\s+(\S+)$} or next;
+		my ($file, $part, $name) =
+		  $line =~ m{(src/(?:\w+/)*(\w+)/\w+)\.o:[0-9a-f]*\s+T\s+(\S+)$} or next;
 
 		$sql{$1} = 1 if $name =~ /^pg_finfo_(\w+)$/;
-		push @others, [ $name, $room, "src/$room/$file.c" ]
-		  if $name !~ /^(dp_${room}|pg_finfo)_/ && exists $tree->{"src/$room/$file.c"};
+		push @others, [ $name, $part, "$file.c" ]
+		  if $name !~ /^(dp_${part}|pg_finfo)_/ && exists $tree->{"$file.c"};
 	}
 	return map { "$_->[2]:1: $_->[0] is not called dp_$_->[1]_..." }
 	  sort { $a->[0] cmp $b->[0] } grep { !$sql{ $_->[0] } } @others;
@@ -120,7 +120,7 @@ sub folder_lines
 	my ($tree, $rooms) = @_;
 	my %is = map { $_ => 1 } split /\n/, $tree->{$folders} // '';
 	my ($block) = ($tree->{$sheet} // '') =~ /^## Folders\n+```\n(.*?)^```/ms;
-	my @lines = ($block // '') =~ m{^src/(\w+)/}mg;
+	my @lines = ($block // '') =~ m{^src/([\w/]+)/}mg;
 	my ($test) = ($block // '') =~ m{^test/\s+(.*)$}m;
 	my %told = map { $_ => 1 } (map { "src/$_" } @lines),
 	  map { "test/$_" } split ' ', $test // '';
@@ -132,6 +132,23 @@ sub folder_lines
 	  grep { !$is{$_} } sort keys %told;
 	push @found, "$sheet:1: the rooms stand in another order than in Lint.pm"
 	  if !@found && "@lines" ne join ' ', grep { $is{"src/$_"} } @$rooms;
+	return @found;
+}
+
+# A part has a public header and one of its own, and few have more.
+sub headers
+{
+	my ($tree, $more) = @_;
+	my @found;
+
+	for my $path (sort keys %$tree)
+	{
+		my ($folder, $name) = $path =~ m{^src/([\w/]+)/(\w+\.h)$} or next;
+		my ($part) = $folder =~ m{(\w+)$};
+
+		push @found, "$path:1: a header of $folder is dp_$part.h or ${part}_internal.h"
+		  if $name !~ /^(dp_$part|${part}_internal)\.h$/ && !$more->{"$folder/$name"};
+	}
 	return @found;
 }
 

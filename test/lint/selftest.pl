@@ -14,13 +14,13 @@ sub head
 }
 
 my $good_c = head('answer.c') . <<'EOT';
-#include "dp_mech.h"
+#include "dp_noise.h"
 
 static const int table[] = {1, 2};
 static int	helper(int x);
 
 /*
- * dp_mech_answer
+ * dp_noise_answer
  *	  Answers; rand() and "palloc(" in a comment are nothing.
  *
  * Requires: nothing.
@@ -28,7 +28,7 @@ static int	helper(int x);
  * Source:	 doc/theory.md T1.
  */
 dp_status
-dp_mech_answer(int x)
+dp_noise_answer(int x)
 {
 	return helper(x) ? table[0] : table[1];
 }
@@ -45,12 +45,12 @@ my $good_bridge = head('settings.c') . <<'EOT';
 
 #include "utils/guc.h"
 
-#include "../acct/dp_acct.h"
-#include "dp_bridge.h"
+#include "../math/accounting/dp_accounting.h"
+#include "dp_base.h"
 
-/* dp_bridge_fail: raises. */
+/* dp_base_fail: raises. */
 void
-dp_bridge_fail(void)
+dp_base_fail(void)
 {
 	DefineCustomIntVariable("dp_pg.a", "");
 	DefineCustomStringVariable("dp_pg.b", "");
@@ -67,29 +67,29 @@ my $good_sheet = <<'EOT';
 ## Folders
 
 ```
-src/mech/     a
-src/bridge/   b
+src/math/noise/  a
+src/base/        b
 test/         sql
 ```
 EOT
 my $good_objects = <<'EOT';
-src/mech/answer.o:0000000000000000 T dp_mech_answer
-src/mech/answer.o:                 U dp_mech_y
-src/mech/answer.o:                 U gone
-src/mech/approx.o:0000000000000000 T dp_mech_y
-src/mech/approx.o:0000000000000000 T dp_approx_sql
-src/mech/approx.o:0000000000000000 T pg_finfo_dp_approx_sql
-src/mech/gone.o:0000000000000000 T gone
-src/mech/gone.o:                 U dp_mech_answer
+src/math/noise/answer.o:0000000000000000 T dp_noise_answer
+src/math/noise/answer.o:                 U dp_noise_y
+src/math/noise/answer.o:                 U gone
+src/math/noise/approx.o:0000000000000000 T dp_noise_y
+src/math/noise/approx.o:0000000000000000 T dp_approx_sql
+src/math/noise/approx.o:0000000000000000 T pg_finfo_dp_approx_sql
+src/math/noise/gone.o:0000000000000000 T gone
+src/math/noise/gone.o:                 U dp_noise_answer
 EOT
 my %good = (
 	'doc/architecture.md' => $good_sheet,
 	$LintHouse::objects => $good_objects,
-	$LintHouse::folders => "src/bridge\nsrc/mech\ntest/sql",
-	'src/mech/answer.c' => $good_c,
-	'src/bridge/settings.c' => $good_bridge,
-	'src/mech/approx.c' => head('approx.c') . "/*\n$contract */\ndouble\ndp_mech_y(int x)\n{\n}\n",
-	'src/mech/dp_mech.h' => head('dp_mech.h') . "extern double dp_mech_y(double x);\n",
+	$LintHouse::folders => "src/base\nsrc/math/noise\ntest/sql",
+	'src/math/noise/answer.c' => $good_c,
+	'src/base/settings.c' => $good_bridge,
+	'src/math/noise/approx.c' => head('approx.c') . "/*\n$contract */\ndouble\ndp_noise_y(int x)\n{\n}\n",
+	'src/math/noise/dp_noise.h' => head('dp_noise.h') . "extern double dp_noise_y(double x);\n",
 	'doc/theory.md' => "## T1. A theorem\n",
 	'doc/owner.md' => "| a | " . 'x ' x 50 . "|\n\n```sql\n" . 'x ' x 51 . ";\n```\n\n"
 	  . '# ' . 'x ' x 50 . "\n\n" . 'x' x 101 . "\n\nText.\n",
@@ -103,53 +103,53 @@ my %good = (
 # the rule must find; an empty pattern replaces the whole text.
 my %bad = (
 	'include direction' => [
-		[ 'src/mech/answer.c', 'dp_mech.h', '../acct/dp_acct.h' ],
-		[ 'src/bridge/settings.c', 'dp_acct.h', 'interval.h' ],
-		[ 'src/bridge/settings.c', '../acct/dp_acct', '../block/dp_block' ],
-		[ 'src/dp_pg.c', '', "#include \"ledger/ledger.h\"\n" ]
+		[ 'src/math/noise/answer.c', 'dp_noise.h', '../accounting/dp_accounting.h' ],
+		[ 'src/base/settings.c', 'dp_accounting.h', 'accounting_internal.h' ],
+		[ 'src/base/settings.c', '../math/accounting/dp_accounting', '../query/split/dp_split' ],
+		[ 'src/dp_pg.c', '', "#include \"ledger/ledger_internal.h\"\n" ]
 	],
 	'postgres.h first, or never' => [
-		[ 'src/mech/answer.c', 'dp_mech.h', 'postgres.h' ],
-		[ 'src/mech/answer.c', 'dp_mech.h', 'utils/numeric.h' ],
-		[ 'src/bridge/settings.c', '"postgres.h"', '<stdio.h>' ]
+		[ 'src/math/noise/answer.c', 'dp_noise.h', 'postgres.h' ],
+		[ 'src/math/noise/answer.c', 'dp_noise.h', 'utils/numeric.h' ],
+		[ 'src/base/settings.c', '"postgres.h"', '<stdio.h>' ]
 	],
 	'versions are told apart in one place' => [
-		[ 'src/bridge/settings.c', '#include "dp_bridge.h"', '#if PG_VERSION_NUM > 1' ],
-		[ 'src/mech/answer.c', 'return x', 'return PG_MAJORVERSION_NUM' ]
+		[ 'src/base/settings.c', '#include "dp_base.h"', '#if PG_VERSION_NUM > 1' ],
+		[ 'src/math/noise/answer.c', 'return x', 'return PG_MAJORVERSION_NUM' ]
 	],
 	'private rows are read in one folder' => [
-		[ 'src/bridge/settings.c', 'DefineCustomIntVariable', 'ExecutorRun(desc); DefineCustomIntVariable' ],
-		[ 'src/bridge/settings.c', 'DefineCustomIntVariable', 'table_beginscan(rel); DefineCustomIntVariable' ]
+		[ 'src/base/settings.c', 'DefineCustomIntVariable', 'ExecutorRun(desc); DefineCustomIntVariable' ],
+		[ 'src/base/settings.c', 'DefineCustomIntVariable', 'table_beginscan(rel); DefineCustomIntVariable' ]
 	],
 	'exact numbers are met in few files' => [
-		[ 'src/bridge/settings.c', 'DefineCustomIntVariable', 'static const dp_use_methods m = {a}; DefineCustomIntVariable' ],
-		[ 'src/bridge/settings.c', 'DefineCustomIntVariable', 'static const dp_reader_methods m = {a}; DefineCustomIntVariable' ]
+		[ 'src/base/settings.c', 'DefineCustomIntVariable', 'static const dp_use_methods m = {a}; DefineCustomIntVariable' ],
+		[ 'src/base/settings.c', 'DefineCustomIntVariable', 'static const dp_reader_methods m = {a}; DefineCustomIntVariable' ]
 	],
-	'purity of mech and acct' => [
-		[ 'src/mech/answer.c', 'return x', 'return rand()' ],
-		[ 'src/mech/answer.c', 'return x', 'palloc(1)' ],
-		[ 'src/mech/answer.c', 'return x', 'ereport(ERROR, (errcode(1)))' ],
-		[ 'src/mech/answer.c', 'static const int', 'static int' ],
-		[ 'src/mech/answer.c', 'return x', 'static int n = 0' ]
+	'purity of math' => [
+		[ 'src/math/noise/answer.c', 'return x', 'return rand()' ],
+		[ 'src/math/noise/answer.c', 'return x', 'palloc(1)' ],
+		[ 'src/math/noise/answer.c', 'return x', 'ereport(ERROR, (errcode(1)))' ],
+		[ 'src/math/noise/answer.c', 'static const int', 'static int' ],
+		[ 'src/math/noise/answer.c', 'return x', 'static int n = 0' ]
 	],
 	'no floating point in a sampler' => [
-		[ 'src/mech/answer.c', 'return x', 'double y' ],
-		[ 'src/mech/answer.c', 'int x\)\n', "float x)\n" ],
-		[ 'src/mech/dp_mech.h', '', "extern double dp_mech_z(int x);\n" ]
+		[ 'src/math/noise/answer.c', 'return x', 'double y' ],
+		[ 'src/math/noise/answer.c', 'int x\)\n', "float x)\n" ],
+		[ 'src/math/noise/dp_noise.h', '', "extern double dp_noise_z(int x);\n" ]
 	],
 	'file length' => [
-		[ 'src/mech/long.c', '', "\n" x 1201 ],
-		[ 'src/mech/long.h', '', "\n" x 601 ]
+		[ 'src/math/noise/long.c', '', "\n" x 1201 ],
+		[ 'src/math/noise/long.h', '', "\n" x 601 ]
 	],
 	'heads name the file and what it promises' => [
-		[ 'src/mech/answer.c', 'answer\.c', 'other.c' ],
-		[ 'src/mech/answer.c', '  A promise.', '' ]
+		[ 'src/math/noise/answer.c', 'answer\.c', 'other.c' ],
+		[ 'src/math/noise/answer.c', '  A promise.', '' ]
 	],
 	'layout' => [
-		[ 'src/mech/answer.c', 'nothing\.', 'nothing. ' ],
-		[ 'src/mech/answer.c', '\treturn x', '    return x' ],
-		[ 'src/mech/answer.c', 'nothing\.', 'x' x 70 ],
-		[ 'src/mech/answer.c', '\}\n\z', '}' ]
+		[ 'src/math/noise/answer.c', 'nothing\.', 'nothing. ' ],
+		[ 'src/math/noise/answer.c', '\treturn x', '    return x' ],
+		[ 'src/math/noise/answer.c', 'nothing\.', 'x' x 70 ],
+		[ 'src/math/noise/answer.c', '\}\n\z', '}' ]
 	],
 	'lines of documents' => [
 		[ 'doc/owner.md', 'Text\.', 'x ' x 50 . 'x' ],
@@ -157,10 +157,10 @@ my %bad = (
 		[ 'doc/owner.md', ';\n```', ";\n```\n" . 'x ' x 51 ]
 	],
 	'C style' => [
-		[ 'src/mech/answer.c', 'return x;', 'return x; // x' ],
-		[ 'src/mech/answer.c', 'int\nhelper', 'int helper' ],
-		[ 'src/mech/answer.c', 'return x;', 'for (int i = 0; i < x; i++) return x;' ],
-		[ 'src/mech/answer.c', 'int\nhelper', "int\nrefuse_helper" ]
+		[ 'src/math/noise/answer.c', 'return x;', 'return x; // x' ],
+		[ 'src/math/noise/answer.c', 'int\nhelper', 'int helper' ],
+		[ 'src/math/noise/answer.c', 'return x;', 'for (int i = 0; i < x; i++) return x;' ],
+		[ 'src/math/noise/answer.c', 'int\nhelper', "int\nrefuse_helper" ]
 	],
 	'tests and expected outputs' => [
 		[ 'test/sql/b.sql', '', "SELECT 2;\n" ],
@@ -173,35 +173,39 @@ my %bad = (
 		[ $Lint::symbols, 'T dp_a', 'B counter' ]
 	],
 	'contracts' => [
-		[ 'src/mech/answer.c', 'Requires:', 'Needs:' ],
-		[ 'src/mech/answer.c', 'Gives:', 'Returns:' ],
-		[ 'src/mech/answer.c', 'Source:', 'See:' ],
-		[ 'src/mech/answer.c', 'T1\.', 'T2.' ],
-		[ 'src/mech/answer.c', ' T1\.', '.' ],
-		[ 'src/bridge/settings.c', '/\* dp_bridge_fail: raises. \*/', '' ]
+		[ 'src/math/noise/answer.c', 'Requires:', 'Needs:' ],
+		[ 'src/math/noise/answer.c', 'Gives:', 'Returns:' ],
+		[ 'src/math/noise/answer.c', 'Source:', 'See:' ],
+		[ 'src/math/noise/answer.c', 'T1\.', 'T2.' ],
+		[ 'src/math/noise/answer.c', ' T1\.', '.' ],
+		[ 'src/base/settings.c', '/\* dp_base_fail: raises. \*/', '' ]
 	],
 	'settings are sorted' => [
-		[ 'src/bridge/settings.c', 'dp_pg\.a', 'dp_pg.c' ],
-		[ 'src/bridge/settings.c', 'dp_pg\.a', 'dp.a' ]
+		[ 'src/base/settings.c', 'dp_pg\.a', 'dp_pg.c' ],
+		[ 'src/base/settings.c', 'dp_pg\.a', 'dp.a' ]
 	],
 	'errors have an errcode' =>
-	  [ [ 'src/bridge/settings.c', 'errcode\(\w+\),\n', "\n" ] ],
+	  [ [ 'src/base/settings.c', 'errcode\(\w+\),\n', "\n" ] ],
 	'no basename twice' => [
-		[ 'src/bridge/answer.c', '', "#include \"postgres.h\"\n" ],
-		[ 'src/bridge/dp_mech.h', '', "\n" ]
+		[ 'src/base/answer.c', '', "#include \"postgres.h\"\n" ],
+		[ 'src/base/dp_noise.h', '', "\n" ]
 	],
 	'no circle of files' => [
-		[ $LintHouse::objects, 'U gone', "U gone\nsrc/mech/approx.o:  U dp_mech_answer" ]
+		[ $LintHouse::objects, 'U gone', "U gone\nsrc/math/noise/approx.o:  U dp_noise_answer" ]
 	],
-	'functions are called by their room' => [
-		[ $LintHouse::objects, 'T dp_mech_answer', 'T dp_answer' ],
-		[ $LintHouse::objects, 'T dp_mech_y', 'T dp_mechy' ]
+	'headers of a part' => [
+		[ 'src/math/noise/sampler.h', '', "\n" ],
+		[ 'src/base/dp_noise.h', '', "\n" ]
+	],
+	'functions are called by their part' => [
+		[ $LintHouse::objects, 'T dp_noise_answer', 'T dp_answer' ],
+		[ $LintHouse::objects, 'T dp_noise_y', 'T dp_noisey' ]
 	],
 	'the sheet of folders' => [
-		[ 'doc/architecture.md', 'src/bridge/   b\n', '' ],
+		[ 'doc/architecture.md', 'src/base/        b\n', '' ],
 		[ 'doc/architecture.md', 'test/         sql', 'test/         sql fuzz' ],
-		[ 'doc/architecture.md', '(src/mech/.*\n)(src/bridge/.*\n)', "src/bridge/   b\nsrc/mech/     a\n" ],
-		[ $LintHouse::folders, 'src/mech', "src/mech\nsrc/model" ]
+		[ 'doc/architecture.md', '(src/math/noise/.*\n)(src/base/.*\n)', "src/base/        b\nsrc/math/noise/  a\n" ],
+		[ $LintHouse::folders, 'src/math/noise', "src/math/noise\nsrc/math/models" ]
 	],
 	'test programs run by day or by night' => [
 		[ 'test/README.md', 'yes', '-' ],
@@ -211,7 +215,7 @@ my %bad = (
 	],
 	'arguments of our own calls have types' => [
 		[ 'sql/20_x.sql', '', "CREATE FUNCTION dp_pg.f() RETURNS int LANGUAGE sql\nAS 'SELECT \@extschema\@.dp_a(\$1, 0.95)';\n" ],
-		[ 'src/bridge/settings.c', 'DefineCustomIntVariable', "run(\"SELECT %s.dp_a(\"\n\t\"%s, \$1)\"); DefineCustomIntVariable" ]
+		[ 'src/base/settings.c', 'DefineCustomIntVariable', "run(\"SELECT %s.dp_a(\"\n\t\"%s, \$1)\"); DefineCustomIntVariable" ]
 	],
 	'SQL objects have a comment' => [
 		[ 'sql/10_types.sql', 'COMMENT.*', '' ],

@@ -8,11 +8,13 @@
  * DP_CHISQ_ALPHA, all rows of partition_selection.csv are, too: 300 of these
  * tests make less than 3e-10.
  */
+#include "dp_noise.h"
+#include "dp_numbers.h"
 #include "mech_choice.h"
 
 #include "additive_broken.h"
 #include "csv.h"
-#include "dp_acct.h"
+#include "dp_accounting.h"
 #include "subject.h"
 
 /* ---- laws of the oracle ---- */

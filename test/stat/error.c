@@ -8,11 +8,13 @@
  * variances leave 10% or 5% around their expectation where that is at least
  * ten standard errors: fewer than 30 of them, below 1e-20.
  */
+#include "dp_noise.h"
+#include "dp_numbers.h"
 #include "mech_choice.h"
 
 #include "additive_broken.h"
 #include "csv.h"
-#include "dp_acct.h"
+#include "dp_accounting.h"
 #include "subject.h"
 
 /*

@@ -16,7 +16,8 @@
 #include <stdlib.h>
 
 #include "chisq.h"
-#include "dp_mech.h"
+#include "dp_numbers.h"
+#include "dp_noise.h"
 
 #define CLASSES 6				/* of one noise: sign by thirds */
 

@@ -17,9 +17,12 @@
  * probability .95; fewer than LEAST are with probability below 1e-12.  T129's
  * update is none of the extension's: a step of gradient descent.
  */
+#include "dp_models.h"
+#include "dp_noise.h"
+#include "dp_numbers.h"
 #include "iterate_law.h"
 
-#include "dp_acct.h"
+#include "dp_accounting.h"
 
 #define RUNS 100000				/* of an audit, on either input */
 

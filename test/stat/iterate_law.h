@@ -7,7 +7,9 @@
 #ifndef STAT_ITERATE_LAW_H
 #define STAT_ITERATE_LAW_H
 
-#include "dp_iterate.h"
+#include "dp_models.h"
+#include "dp_noise.h"
+#include "dp_numbers.h"
 #include "model_host.h"
 #include "subject.h"
 

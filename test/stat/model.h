@@ -1,7 +1,7 @@
 /*
  * model.h
- *	  dp_count, dp_sum and dp_avg over a few rows, rebuilt over src/mech, and
- *	  the same with one defect each.
+ *	  dp_count, dp_sum and dp_avg over a few rows, rebuilt over src/math/noise,
+ *	  and the same with one defect each.
  *
  * The recipes are those of doc/theory.md T41 to T43, written a second time
  * and without a server; law.pl holds the server's answers against the same
@@ -20,7 +20,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "dp_mech.h"
+#include "dp_numbers.h"
+#include "dp_noise.h"
 
 typedef enum model_defect
 {

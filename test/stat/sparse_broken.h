@@ -9,7 +9,8 @@
 #ifndef STAT_SPARSE_BROKEN_H
 #define STAT_SPARSE_BROKEN_H
 
-#include "dp_acct.h"
+#include "dp_accounting.h"
+#include "dp_noise.h"
 #include "mech_session.h"
 #include "subject.h"
 

@@ -20,7 +20,8 @@
 #include <stdlib.h>
 
 #include "chisq.h"
-#include "dp_mech.h"
+#include "dp_numbers.h"
+#include "dp_noise.h"
 #include "loss.h"
 #include "table.h"
 

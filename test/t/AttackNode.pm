@@ -64,7 +64,7 @@ sub test_library
 	my $config = $ENV{DP_PG_SYSTEM_CONFIG};
 	my ($cc, $cflags, $cppflags, $include) = map { my $v = `$config --$_`; chomp $v; $v }
 	  qw(cc cflags cppflags includedir-server);
-	my @objects = defined $included ? grep { !m{/\Q$included\E\.o$} } glob "$source/*/*.o" : ();
+	my @objects = defined $included ? grep { !m{/\Q$included\E\.o$} } glob "$source/*/*.o $source/*/*/*.o" : ();
 
 	system("$cc $cflags -Werror -fPIC -shared $cppflags -I$include"
 		  . " -I$source -o $library $folder/$name.c @objects " . ($ENV{DP_PG_TEST_LINK} // '')

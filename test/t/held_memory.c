@@ -11,9 +11,9 @@
 #define dp_bridge_hold own_hold
 #define dp_bridge_give_back own_give_back
 #define dp_bridge_try_shared own_try_shared
-#include "bridge/resident.c"
+#include "base/resident.c"
 #undef PAGE
-#include "bridge/reserve.c"
+#include "base/reserve.c"
 
 #include "fmgr.h"
 

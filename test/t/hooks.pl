@@ -13,14 +13,14 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# ---- the list in src/bridge/hooks.c ----
+# ---- the list in src/base/hooks.c ----
 
 # Not of a process that executes: starting the server, logging in.
 my %elsewhere = map { $_ => 1 } qw(ClientAuthentication_hook ldap_password_hook
   openssl_tls_init_hook shmem_request_hook shmem_startup_hook);
 my $headers = `$ENV{DP_PG_SYSTEM_CONFIG} --includedir-server`;
 chomp $headers;
-my $text = slurp_file("$FindBin::RealBin/../../src/bridge/hooks.c") . slurp_file("$FindBin::RealBin/../../src/bridge/dp_compat.h");
+my $text = slurp_file("$FindBin::RealBin/../../src/base/hooks.c") . slurp_file("$FindBin::RealBin/../../src/base/dp_compat.h");
 my @declared = sort `grep -rhoE 'extern PGDLLIMPORT [A-Za-z_]+ +[A-Za-z_]*_hook[A-Za-z_]*;' $headers` =~ /(\w+);/g;
 cmp_ok(scalar @declared, '>', 25, scalar(@declared) . ' hooks are declared in the server\'s headers');
 is(join(' ', grep { !$elsewhere{$_} && $text !~ /HOOK\(\Q$_\E\)/ } @declared), '', 'each is in the list of hooks.c');

@@ -14,7 +14,15 @@
 #include "tcop/tcopprot.h"
 #include "utils/builtins.h"
 
-#include "run/run.h"
+#include "base/dp_base.h"
+#include "query/domains/dp_domains.h"
+#include "query/rowsets/dp_rowsets.h"
+#include "query/split/dp_split.h"
+#include "query/split/split_internal.h"
+#include "release/joined/dp_joined.h"
+#include "release/inner/dp_inner.h"
+#include "release/inner/inner_internal.h"
+#include "release/run/run_internal.h"
 
 PG_MODULE_MAGIC;
 

@@ -5,7 +5,7 @@
  */
 #define dp_places_read_way own_read_way /* dp_pg has them, too */
 #define dp_places_fetch_bytes own_fetch_bytes
-#include "places/tally.c"
+#include "query/domains/tally.c"
 
 #include "fmgr.h"
 #include "utils/memutils.h"

@@ -1,10 +1,10 @@
 /*
  * result_sizes.c
  *	  For fuzz/extremes.pl: how large the extension takes a value to be at most
- *	  (src/rules/expression_memory.c, whose own functions are called), and how
- *	  large one is.
+ *	  (src/query/expressions/expression_memory.c, whose own functions are
+ *	  called), and how large one is.
  */
-#include "rules/expression_memory.c"
+#include "query/expressions/expression_memory.c"
 
 #include "access/detoast.h"
 #include "catalog/pg_type.h"

@@ -3,14 +3,15 @@
  *	  What the tests of the accounting share: exact decimal text, wide random
  *	  numbers, exact comparisons of products.
  *
- * Nothing here uses src/acct: the tests recompute by other means, decimal
- * digit strings and BIGNUM products.
+ * Nothing here uses src/math/accounting: the tests recompute by other means,
+ * decimal digit strings and BIGNUM products.
  */
 #ifndef ACCT_SUPPORT_H
 #define ACCT_SUPPORT_H
 
-#include "dp_acct.h"
+#include "dp_accounting.h"
 #include "csv.h"
+#include "dp_numbers.h"
 #include "tap.h"
 
 #include <openssl/bn.h>

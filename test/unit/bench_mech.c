@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "dp_mech.h"
+#include "dp_numbers.h"
+#include "dp_noise.h"
 
 #define REPEATS 7
 

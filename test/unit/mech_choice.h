@@ -4,7 +4,7 @@
  *	  as a test, failure of the source after every byte, and a lower bound on
  *	  the privacy loss between two neighbours.
  *
- * The same functions judge src/mech and the variants broken on purpose.
+ * The same functions judge src/math/noise and the variants broken on purpose.
  */
 #ifndef MECH_CHOICE_H
 #define MECH_CHOICE_H
@@ -12,7 +12,8 @@
 #include <stdlib.h>
 
 #include "chisq.h"
-#include "dp_mech.h"
+#include "dp_numbers.h"
+#include "dp_noise.h"
 #include "mech_fake.h"
 
 #define CHOICES 64

@@ -6,8 +6,9 @@
 #ifndef MECH_DRAWS_H
 #define MECH_DRAWS_H
 
-#include "dp_mech.h"
-#include "sampler.h"
+#include "dp_numbers.h"
+#include "dp_noise.h"
+#include "noise_internal.h"
 
 /*
  * uniform_below_wide

@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-#include "dp_mech.h"
+#include "dp_numbers.h"
+#include "dp_noise.h"
 
 /* Reproducible bytes: splitmix64 from a seed. */
 static inline bool

@@ -3,8 +3,8 @@
  *	  The law of each sampler as a test: give it a function that draws, get
  *	  a p-value; 0 when a value lies outside the support.
  *
- * The same functions judge the samplers of src/mech and the samplers broken
- * on purpose, so what is caught there is caught here.  Draws arrive as
+ * The same functions judge the samplers of src/math/noise and the samplers
+ * broken on purpose, so what is caught there is caught here.  Draws arrive as
  * doubles, which hold every integer these tests meet and also what a broken,
  * off-grid sampler would answer.
  */
@@ -14,7 +14,8 @@
 #include <stdlib.h>
 
 #include "chisq.h"
-#include "dp_mech.h"
+#include "dp_numbers.h"
+#include "dp_noise.h"
 
 #define LAW_CELLS 1024
 #define LAW_RESIDUES 256

@@ -9,8 +9,9 @@
 #define dp_mech_quantile quantile_seen
 #define dp_mech_quantile_sensitivity quantile_seen_sensitivity
 #define dp_mech_extreme extreme_seen
-#include "dp_mech.h"
-#include "../../src/mech/quantile.c"
+#include "dp_numbers.h"
+#include "dp_noise.h"
+#include "../../src/math/noise/quantile.c"
 #undef dp_mech_quantile
 #undef dp_mech_quantile_sensitivity
 #undef dp_mech_extreme

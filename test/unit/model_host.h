@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dp_generator.h"
+#include "dp_models.h"
+#include "dp_noise.h"
+#include "dp_numbers.h"
 #include "mech_fake.h"
 
 static long host_allocations;

@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dp_smalldb.h"
+#include "dp_models.h"
+#include "dp_noise.h"
+#include "dp_numbers.h"
 #include "mech_fake.h"
 
 typedef struct selection

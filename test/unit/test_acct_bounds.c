@@ -7,7 +7,8 @@
  */
 #include "acct_support.h"
 
-#include "value.h"
+#include "accounting_internal.h"
+#include "dp_numbers.h"
 
 #define CLOSE_BITS 16			/* promised by big_bounds.c */
 

@@ -6,7 +6,7 @@
  *
  * No check is statistical: the false-alarm rate is 0.
  */
-#include "dp_big.h"
+#include "dp_numbers.h"
 #include "tap.h"
 
 #include <openssl/crypto.h>

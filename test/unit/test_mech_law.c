@@ -9,7 +9,8 @@
  */
 #include <math.h>
 
-#include "dp_mech.h"
+#include "dp_numbers.h"
+#include "dp_noise.h"
 #include "mech_draws.h"
 #include "mech_law.h"
 #include "tap.h"
@@ -53,7 +54,7 @@ laplace_parameters(dp_uint128 sensitivity, dp_uint128 num, dp_uint128 den)
 	return result;
 }
 
-/* ---- the samplers of src/mech ---- */
+/* ---- the samplers of src/math/noise ---- */
 
 static bool
 good_uniform(void *state, double *out)

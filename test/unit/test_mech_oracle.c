@@ -11,7 +11,8 @@
 
 #include "chisq.h"
 #include "csv.h"
-#include "dp_mech.h"
+#include "dp_numbers.h"
+#include "dp_noise.h"
 #include "mech_law.h"
 #include "tap.h"
 

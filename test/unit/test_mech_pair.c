@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "dp_pair.h"
+#include "dp_noise.h"
 
 #define ROUNDS 200000
 
@@ -136,8 +136,9 @@ small_grids(dp_pair_kind kind, int spread, int second, bool gaussian)
 
 /*
  * Units of up to 40 rows on large grids, of which m count: each number scaled
- * and rounded down, as src/bound does.  In how many a part is beyond m times
- * the bound of a row, and in how many the cells are not the sum of the rows'.
+ * and rounded down, as src/measure/units does.  In how many a part is beyond m
+ * times the bound of a row, and in how many the cells are not the sum of the
+ * rows'.
  */
 static int
 units(int spread, int second, bool *linear)

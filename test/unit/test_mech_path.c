@@ -8,6 +8,8 @@
  */
 #include <math.h>
 
+#include "dp_noise.h"
+#include "dp_numbers.h"
 #include "mech_draws.h"
 #include "mech_fake.h"
 #include "tap.h"
@@ -25,7 +27,7 @@ extern dp_status geometric_early_bignum(dp_source *source,
 										dp_int128 *out);
 #define NARROW_SUCCESSES 1
 #define dp_mech_geometric geometric_early_bignum
-#include "../../src/mech/geometric.c"
+#include "../../src/math/noise/geometric.c"
 #undef dp_mech_geometric
 
 static dp_source first;

@@ -8,7 +8,8 @@
  */
 #include <math.h>
 
-#include "dp_big.h"
+#include "dp_noise.h"
+#include "dp_numbers.h"
 
 /*
  * The same samplers with every product on BIGNUM, as it is in earnest when
@@ -40,8 +41,8 @@ extern dp_status noisy_max_again(dp_source *s, const dp_int128 *scores,
 #define dp_mech_exponential exponential_bignum
 #define dp_mech_permute_and_flip permute_bignum
 #define dp_mech_noisy_max noisy_max_again
-#include "../../src/mech/wide.c"
-#include "../../src/mech/choice.c"
+#include "../../src/math/noise/wide.c"
+#include "../../src/math/noise/selection.c"
 #undef dp_mech_wide_uniform
 #undef dp_mech_wide_bernoulli_exp
 #undef dp_mech_bernoulli_exp_product
@@ -53,6 +54,7 @@ extern dp_status noisy_max_again(dp_source *s, const dp_int128 *scores,
 #include "chisq.h"
 #include "csv.h"
 #include "mech_problem.h"
+#include "noise_internal.h"
 #include "tap.h"
 
 #define DRAWS 100000

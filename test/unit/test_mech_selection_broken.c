@@ -2,7 +2,7 @@
  * test_mech_selection_broken.c
  *	  Selections broken on purpose, each caught by the test of the law or by
  *	  an audit of the privacy loss between two neighbours; the same audit
- *	  accepts the mechanisms of src/mech.
+ *	  accepts the mechanisms of src/math/noise.
  *
  * False alarms: 8 audits of at most 4 n 1e-14, n = 3: below 1e-12.
  */

@@ -9,7 +9,8 @@
  */
 #include <math.h>
 
-#include "dp_mech.h"
+#include "dp_numbers.h"
+#include "dp_noise.h"
 
 /*
  * The same sampler with bounds of 64 bits for counts of 64 bits: a count of
@@ -24,7 +25,7 @@ extern dp_status envelope_coarse(dp_source *s, const dp_envelope *law,
 #define EXTRA_LIMBS 0
 #define dp_mech_envelope envelope_coarse
 #define dp_mech_envelope_make envelope_coarse_make
-#include "../../src/mech/envelope.c"
+#include "../../src/math/noise/envelope.c"
 #undef dp_mech_envelope
 #undef dp_mech_envelope_make
 

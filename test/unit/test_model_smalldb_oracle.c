@@ -6,7 +6,8 @@
 #include <math.h>
 
 #include "csv.h"
-#include "dp_smalldb.h"
+#include "dp_models.h"
+#include "dp_numbers.h"
 #include "tap.h"
 
 static bool

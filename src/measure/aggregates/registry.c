@@ -1,0 +1,184 @@
+/*
+ * registry.c
+ *	  The list of measurements.
+ */
+#include "postgres.h"
+
+#include "nodes/nodeFuncs.h"
+
+#include "../../base/dp_base.h"
+#include "../../catalog/dp_catalog.h"
+#include "../../query/rowsets/dp_rowsets.h"
+#include "../../query/keys/dp_keys.h"
+#include "../../query/split/dp_split.h"
+#include "dp_aggregates.h"
+#include "aggregates_internal.h"
+
+static const dp_measure_ops *const measures[] =
+{
+	&dp_measure_count,
+	&dp_measure_sum,
+	&dp_measure_mean,
+	&dp_measure_quantile,
+	&dp_measure_median,
+	&dp_measure_min,
+	&dp_measure_max,
+	&dp_measure_variance,
+	&dp_measure_stddev,
+	&dp_measure_var_pop,
+	&dp_measure_stddev_pop,
+	&dp_measure_histogram,
+	&dp_measure_argmax,
+	&dp_measure_topk,
+	&dp_measure_conditions,
+	&dp_measure_bounds,
+	&dp_measure_sum_distinct,
+	&dp_measure_mean_distinct,
+	&dp_measure_corr,
+	&dp_measure_covar_pop,
+	&dp_measure_covar_samp,
+	&dp_measure_regr_avgx,
+	&dp_measure_regr_avgy,
+	&dp_measure_regr_count,
+	&dp_measure_regr_intercept,
+	&dp_measure_regr_r2,
+	&dp_measure_regr_slope,
+	&dp_measure_regr_sxx,
+	&dp_measure_regr_sxy,
+	&dp_measure_regr_syy
+};
+
+/*
+ * dp_measure_find: the measurement of a kind; raises for one that
+ * split_block.c does not accept.
+ */
+const dp_measure_ops *
+dp_measure_find(dp_aggregate_kind kind)
+{
+	int			i;
+
+	for (i = 0; i < lengthof(measures); i++)
+		if (measures[i]->kind == kind)
+			return measures[i];
+	elog(ERROR, "no measurement for aggregate kind %d", (int) kind);
+	return NULL;
+}
+
+/* ----------------
+ *		How many released values of a query have the default price.
+ *
+ * With dp_pg.split the setting dp_pg.epsilon is the price of the whole query:
+ * it is divided among the values without a price of their own.  They are
+ * counted in the query's text, including queries that run before a release;
+ * those are planned when the release runs, and then use the number of the
+ * enclosing query.
+ * ----------------
+ */
+
+/* The number of the query whose subquery is being planned; otherwise 0. */
+static int	enclosing_share = 0;
+
+static bool
+takes_default(const Aggref *aggregate, int kind)
+{
+	const dp_measure_ops *ops = dp_measure_find(kind);
+
+	return strchr(dp_measure_form(ops, aggregate), 'e') == NULL;
+}
+
+/*
+ * May a query that is not split yet have keys that are released by threshold?
+ * One share too many only costs accuracy.
+ */
+static bool
+may_decide(const Query *query)
+{
+	return dp_setting_delta[0] != '\0' &&
+		(query->groupClause != NIL || query->distinctClause != NIL);
+}
+
+static bool
+add_share(Node *node, const dp_walk *walk)
+{
+	int		   *share = walk->context;
+
+	if (IsA(node, Aggref))
+	{
+		Aggref	   *aggregate = (Aggref *) node;
+		int			kind = dp_catalog_aggregate_kind(aggregate->aggfnoid);
+
+		if (kind != DP_AGG_NONE &&
+			takes_default(dp_block_lift_aggregate(aggregate, 0), kind))
+			++*share;
+	}
+	if (IsA(node, Query))
+		*share += may_decide((const Query *) node) +
+			dp_block_added_sizes((Query *) node);
+	return false;
+}
+
+/*
+ * dp_measure_count_default: number of a block's values without a price of
+ * their own.
+ */
+int
+dp_measure_count_default(const dp_block *block)
+{
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, block->values)
+		n += takes_default(dp_block_aggregate(block,
+											  foreach_current_index(lc)),
+						   ((const dp_value *) lfirst(lc))->kind);
+	return n;
+}
+
+/*
+ * dp_measure_count_share
+ *	  Number of values with the default price in the blocks of one planner
+ *	  call.
+ */
+int
+dp_measure_count_share(List *blocks)
+{
+	int			share = 0;
+	ListCell   *lc;
+	ListCell   *target;
+
+	if (enclosing_share > 0)
+		return enclosing_share;
+	foreach(lc, blocks)
+	{
+		dp_block   *block = lfirst(lc);
+
+		share += dp_measure_count_default(block);
+		if (dp_block_has_undeclared(block))
+			share++;			/* the decision about keys */
+		(void) dp_bridge_contains((Node *) block->subqueries, add_share,
+								  &share, 0);
+		foreach(target, block->sources)
+		{
+			const dp_joined *source = lfirst(target);
+
+			if (source->twin == 0)
+				(void) dp_bridge_contains((Node *) source->query, add_share,
+										  &share, 0);
+		}
+	}
+	return share;
+}
+
+/*
+ * dp_measure_enter_share
+ *	  Until the given number is set back with this function, queries that are
+ *	  planned belong to a query with `share` values; returns the old number.
+ */
+int
+dp_measure_enter_share(int share)
+{
+	int			outer = enclosing_share;
+
+	enclosing_share = share;
+	return outer;
+}

@@ -1,0 +1,333 @@
+/*
+ * bounder.c
+ *	  Collects rows of units that may have many, and bounds what each unit
+ *	  adds.
+ *
+ * A row becomes a record with a key for its unit: for integers a bijection
+ * under a secret seed, for other values a hash of their bytes, which the
+ * record holds too, so that two units are never taken for one.  Memory does
+ * not grow with the number of rows or units: record_store.c, choose.c.
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "../../math/noise/dp_noise.h"
+#include "../../base/dp_base.h"
+#include "../../query/domains/dp_domains.h"
+#include "dp_units.h"
+#include "units_internal.h"
+
+#define STORED ((Size) 16 * 1024 * 1024)
+#define PIECE (64 * 1024)
+#define LONG_VALUE (1024 * 1024)	/* as dp_pg.short_value */
+
+struct dp_bounder
+{
+	dp_bound_spec spec;
+	dp_bound_layout layout;
+	uint64		seeds[4];		/* of units, two of values, of names */
+	dp_bound_store *store;
+	dp_bound_record *record;	/* room for one */
+	const char *name;			/* of the next row's group */
+	Size		name_length;
+	dp_bound_votes *votes;		/* groups have names */
+	MemoryContext context;
+};
+
+static int
+bounder_words_of(const dp_bound_column *column)
+{
+	switch (column->kind)
+	{
+		case DP_BOUND_COUNT:
+			return 0;
+		case DP_BOUND_DISTINCT:
+			return 2;
+		case DP_BOUND_ROWS:
+		case DP_BOUND_TOTALS:
+			return column->words;
+		default:
+			return 1;
+	}
+}
+
+/*
+ * dp_bound_create
+ *	  A bounder without rows, in the current context; the spec's columns are
+ *	  not copied.
+ */
+dp_bounder *
+dp_bound_create(const dp_bound_spec *spec)
+{
+	dp_bounder *bounder = palloc0(sizeof(dp_bounder));
+	dp_bound_layout *layout = &bounder->layout;
+	int			i;
+
+	if (spec->ncolumns > DP_BOUND_COLUMNS || spec->groups > PG_INT32_MAX)
+		elog(ERROR, "rows of units have too many columns or groups");
+	Assert(!spec->single || spec->law != NULL); /* add_short */
+	bounder->spec = *spec;
+	bounder->context = CurrentMemoryContext;
+	layout->named = !spec->single && !dp_bound_is_integer(spec->unit);
+	layout->keyed = spec->law != NULL;
+	for (i = 0; i < spec->ncolumns; i++)
+	{
+		int			words = bounder_words_of(&spec->columns[i]);
+
+		if (layout->keyed && (spec->columns[i].kind == DP_BOUND_ROWS ||
+							  spec->columns[i].kind == DP_BOUND_TOTALS))
+			elog(ERROR, "rows of groups with names cannot be words");
+		layout->word[i] = words > 0 ? layout->words : -1;
+		layout->words += words;
+	}
+	if (layout->words > DP_BOUND_WORDS)
+		elog(ERROR, "rows of units have too many words");
+	layout->marks = layout->words;
+	layout->words += dp_bound_marks(spec->ncolumns);
+	if (layout->keyed)
+		layout->hash = layout->words++;
+	bounder->record = palloc0(dp_bound_record_most(layout));
+	dp_bridge_check_status(dp_mech_random_bytes(dp_bridge_source(),
+												bounder->seeds,
+												sizeof(bounder->seeds)),
+						   "draw seeds");
+	bounder->store = dp_bound_store_create(layout, 0, STORED, PIECE);
+	if (layout->keyed)
+		bounder->votes = dp_bound_votes_create(&bounder->spec);
+	return bounder;
+}
+
+/* Set the key and bytes of the unit; false: it is too long to count. */
+static inline bool
+set_unit(dp_bounder *bounder, Datum unit)
+{
+	dp_bound_record *record = bounder->record;
+	uint64	   *words = record->words + bounder->layout.words;
+	Size		length;
+
+	if (bounder->spec.single)
+		return true;
+	if (!dp_bound_read_unit(bounder->spec.unit, bounder->spec.varlena, unit,
+							bounder->seeds[0], &record->key,
+							(char *) (words + 1), &length))
+		return false;
+	if (bounder->layout.named)
+		words[0] = length;
+	return true;
+}
+
+static void
+set_digest(const dp_bounder *bounder, dp_read_way way, Datum value,
+		   uint64 *words)
+{
+	dp_value_bytes read;
+	int64		x;
+
+	if (dp_places_read_integer(way, value, &x))
+	{
+		words[0] = dp_bound_scatter((uint64) x ^ bounder->seeds[1]);
+		words[1] = dp_bound_scatter((uint64) x ^ bounder->seeds[2]);
+		return;
+	}
+	dp_places_read_bytes(way, value, &read);
+	words[0] = dp_bound_hash(&read, bounder->seeds[1]);
+	words[1] = dp_bound_hash(&read, bounder->seeds[2]);
+	if (unlikely(read.copy != NULL))
+		pfree(read.copy);
+}
+
+/* Set what a row has in a column, nothing for NULL. */
+static inline void
+set_column(const dp_bounder *bounder, dp_bound_record *record, int i,
+		   Datum value, bool isnull)
+{
+	const dp_bound_column *column = &bounder->spec.columns[i];
+	int			n = bounder_words_of(column);
+	uint64	   *words = record->words + Max(bounder->layout.word[i], 0);
+
+	if (isnull || (column->kind == DP_BOUND_DISTINCT &&
+				   dp_bound_is_long(column->varlena, value, LONG_VALUE)))
+	{
+		if (n > 0)
+			memset(words, 0, sizeof(uint64) * n);
+		return;
+	}
+	dp_bound_set_column(&bounder->layout, record, i);
+	if (column->kind == DP_BOUND_DISTINCT)
+		set_digest(bounder, column->way, value, words);
+	else if (column->kind == DP_BOUND_ROWS || column->kind == DP_BOUND_TOTALS)
+		memcpy(words, DatumGetPointer(value), sizeof(uint64) * n);
+	else if (n > 0)
+		words[0] = (uint64) DatumGetInt64(value);
+}
+
+/*
+ * dp_bound_set_name
+ *	  The name of the next row's group, at most DP_BOUND_NAME_BYTES, to be
+ *	  kept by the caller until the row is added.
+ */
+void
+dp_bound_set_name(dp_bounder *bounder, const char *name, Size length)
+{
+	bounder->name = name;
+	bounder->name_length = length;
+}
+
+/* Set the hash and the name of the row's group. */
+static void
+add_name(dp_bounder *bounder)
+{
+	dp_bound_record *record = bounder->record;
+	uint64	   *words = record->words + bounder->layout.words;
+	dp_value_bytes bytes;
+
+	if (bounder->layout.named)
+		words += 1 + MAXALIGN(words[0]) / sizeof(uint64);
+	bytes.bytes = bounder->name;
+	bytes.length = (int64) bounder->name_length;
+	record->words[bounder->layout.hash] =
+		dp_bound_rank(dp_bound_hash(&bytes, bounder->seeds[3]),
+					  (uint64) (uint32) record->group);
+	words[0] = bounder->name_length;
+	memcpy(words + 1, bounder->name, bounder->name_length);
+}
+
+/* Add a row that is a unit, which keeps its group. */
+static void
+add_single(dp_bounder *bounder)
+{
+	dp_bound_job job = {&bounder->spec, &bounder->layout, dp_bound_votes_put,
+	bounder->votes, bounder->votes};
+	dp_bound_entry entry = {0, 0, bounder->record};
+	dp_bound_rows rows = {&bounder->layout, &entry, 1};
+
+	dp_bound_rows_add_up(&job, &rows);
+}
+
+/* Set the group of a row, and what it has in its columns. */
+static inline void
+set_row(const dp_bounder *bounder, dp_bound_record *record, int64 group,
+		const Datum *values, const bool *nulls)
+{
+	int			i;
+
+	record->group = (int32) group;
+	record->present = 0;
+	for (i = 0; i < dp_bound_marks(bounder->spec.ncolumns); i++)
+		record->words[bounder->layout.marks + i] = 0;
+	for (i = 0; i < bounder->spec.ncolumns; i++)
+		set_column(bounder, record, i, values[i], nulls[i]);
+}
+
+/*
+ * Add a row whose unit is an integer and whose group has no name; false: it is
+ * not such a row.
+ */
+static inline bool
+add_short(dp_bounder *bounder, int64 group, Datum unit, const Datum *values,
+		  const bool *nulls)
+{
+	const dp_bound_layout *layout = &bounder->layout;
+	dp_bound_record *record;
+	uint64		key;
+	int64		x;
+
+	if (layout->named || layout->keyed ||
+		!dp_places_read_integer(bounder->spec.unit, unit, &x))
+		return false;
+	key = dp_bound_integer_key(x, bounder->seeds[0]);
+	record = dp_bound_store_add(bounder->store, key,
+								offsetof(dp_bound_record, words) +
+								sizeof(uint64) * layout->words);
+	record->key = key;
+	set_row(bounder, record, group, values, nulls);
+	return true;
+}
+
+/*
+ * dp_bound_add
+ *	  One row: its group, its unit, which is not NULL, and for each column a
+ *	  bigint (any value: COUNT; the value itself: DISTINCT; a pointer to
+ *	  uint64 words: ROWS, TOTALS) or NULL.
+ */
+void
+dp_bound_add(dp_bounder *bounder, int64 group, Datum unit,
+			 const Datum *values, const bool *nulls)
+{
+	dp_bound_record *record = bounder->record;
+
+	if (add_short(bounder, group, unit, values, nulls) ||
+		!set_unit(bounder, unit))
+		return;
+	set_row(bounder, record, group, values, nulls);
+	if (bounder->layout.keyed)
+		add_name(bounder);
+	if (bounder->spec.single)
+		add_single(bounder);
+	else
+		dp_bound_store_put(bounder->store, record,
+						   dp_bound_record_size(&bounder->layout, record));
+}
+
+/* Give the sink what the units add; where groups have names it takes votes. */
+static void
+choose(dp_bounder *bounder, dp_bound_sink sink, void *context)
+{
+	dp_bound_job job = {&bounder->spec, &bounder->layout, sink, context,
+	bounder->votes};
+	MemoryContext old = MemoryContextSwitchTo(bounder->context);
+
+	dp_bound_choose(&job, bounder->store);
+	bounder->store = dp_bound_store_create(&bounder->layout, 0, STORED, PIECE);
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * dp_bound_finish
+ *	  Give the sink the parts of all units that have rows; where groups have
+ *	  names, only cast votes.  More rows may follow, of other units, and then
+ *	  this is called again.
+ */
+void
+dp_bound_finish(dp_bounder *bounder, dp_bound_sink sink, void *context)
+{
+	if (bounder->votes != NULL)
+		choose(bounder, dp_bound_votes_put, bounder->votes);
+	else
+		choose(bounder, sink, context);
+}
+
+/*
+ * dp_bound_tell
+ *	  The same where groups have names, after all rows: draw which of them are
+ *	  released, and give them to the teller.  To be called once.
+ */
+void
+dp_bound_tell(dp_bounder *bounder, const dp_bound_teller *teller,
+			  void *context)
+{
+	MemoryContext old = MemoryContextSwitchTo(bounder->context);
+
+	choose(bounder, dp_bound_votes_put, bounder->votes);
+	dp_bound_votes_tell(bounder->votes, teller, context);
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * dp_bound_record_bytes
+ *	  Most bytes of a row, without those of its unit.
+ */
+Size
+dp_bound_record_bytes(const dp_bound_spec *spec)
+{
+	Size		words = (dp_bound_is_integer(spec->unit) ? 0 : 1) +
+	dp_bound_marks(spec->ncolumns);
+	int			i;
+
+	for (i = 0; i < spec->ncolumns; i++)
+		words += bounder_words_of(&spec->columns[i]);
+	if (spec->law != NULL)
+		words += 2 + MAXALIGN(spec->name) / sizeof(uint64);
+	return offsetof(dp_bound_record, words) + sizeof(uint64) * words;
+}

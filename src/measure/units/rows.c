@@ -1,0 +1,498 @@
+/*
+ * rows.c
+ *	  What the rows of one unit in one group add to an answer.
+ *
+ * Sums are exact, and a part is within its bound whatever the rows are
+ * (doc/theory.md T78, T135).  Of columns whose single values or rows count, m
+ * rows are chosen, every set of m with the same probability; of distinct
+ * values, the m of least rank, which is a secret hash of unit, group and
+ * value.  Either looks at the unit's own rows only.
+ *
+ * The rows may be too many for memory: then they are read again for every
+ * column, and once for every window of ranks.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+
+#include "../../math/noise/dp_noise.h"
+#include "../../base/dp_base.h"
+#include "dp_units.h"
+#include "units_internal.h"
+
+/* Distinct values that are held at once. */
+#define WINDOW (128 * 1024)
+
+static inline int64
+rows_number_of(const dp_bound_job *job, const dp_bound_record *record,
+			   int column)
+{
+	return (int64) record->words[job->layout->word[column]];
+}
+
+/*
+ * A column may have no words, as an empty list of conditions; none is read
+ * then.
+ */
+static inline const uint64 *
+words_in(const dp_bound_job *job, const dp_bound_record *record, int column)
+{
+	return &record->words[Max(job->layout->word[column], 0)];
+}
+
+static inline void
+give(const dp_bound_job *job, int32 group, int column,
+	 const dp_bound_part *part)
+{
+	job->sink(job->context, group, column, part);
+}
+
+/*
+ * floor(sum m / c + 1/2) or, without rounding, floor(sum m / c), for 0 <= sum
+ * <= c w with m < c, w < 2^63: at most m w.  Quotient and remainder apart, so
+ * that nothing overflows while c and m are below 2^62 and m w below 2^126.
+ */
+static dp_int128
+scale(dp_int128 sum, int64 m, int64 c, bool round)
+{
+	dp_int128	quotient = sum / c;
+	dp_int128	remainder = sum % c;
+
+	return quotient * m + (remainder * m + (round ? c / 2 : 0)) / c;
+}
+
+static int64
+count_rows(dp_bound_rows *rows, int column)
+{
+	const dp_bound_record *record;
+	int64		c = 0;
+
+	dp_bound_rows_rewind(rows);
+	while ((record = dp_bound_rows_next(rows)) != NULL)
+		c += dp_bound_has_column(rows->layout, record, column) ? 1 : 0;
+	return c;
+}
+
+/* The number of rows, and the sum of x - from over them. */
+static int64
+sum_rows(const dp_bound_job *job, dp_bound_rows *rows, int column, int64 from,
+		 dp_int128 *sum)
+{
+	const dp_bound_record *record;
+	int64		c = 0;
+
+	*sum = 0;
+	dp_bound_rows_rewind(rows);
+	while ((record = dp_bound_rows_next(rows)) != NULL)
+		if (dp_bound_has_column(rows->layout, record, column))
+		{
+			*sum += (dp_int128) rows_number_of(job, record, column) - from;
+			c++;
+		}
+	return c;
+}
+
+static void
+add_count(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
+		  int column)
+{
+	const dp_bound_column *how = &job->spec->columns[column];
+	dp_bound_part part;
+
+	part.rows = Min(count_rows(rows, column), how->rows);
+	if (part.rows > 0)
+		give(job, group, column, &part);
+}
+
+static void
+add_sum(const dp_bound_job *job, dp_bound_rows *rows, int32 group, int column)
+{
+	const dp_bound_column *how = &job->spec->columns[column];
+	dp_int128	least = (dp_int128) Min(how->low, 0) * how->rows;
+	dp_int128	most = (dp_int128) Max(how->high, 0) * how->rows;
+	dp_bound_part part;
+	dp_int128	sum;
+
+	if (sum_rows(job, rows, column, 0, &sum) == 0)
+		return;
+	part.rows = 0;
+	part.numbers[0] = Max(Min(sum, most), least);
+	give(job, group, column, &part);
+}
+
+static void
+add_mean(const dp_bound_job *job, dp_bound_rows *rows, int32 group, int column)
+{
+	const dp_bound_column *how = &job->spec->columns[column];
+	dp_bound_part part;
+	dp_int128	sum;
+	int64		c = sum_rows(job, rows, column, how->low, &sum);
+
+	if (c == 0)
+		return;
+	part.rows = Min(c, how->rows);
+	part.numbers[0] = c > how->rows ? scale(sum, how->rows, c, true) : sum;
+	give(job, group, column, &part);
+}
+
+/*
+ * The three parts of a row add up to G^2.  Two of them are scaled and rounded
+ * down, the middle one is what is left of m' G^2: none is negative.
+ */
+static void
+add_squares(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
+			int column)
+{
+	const dp_bound_column *how = &job->spec->columns[column];
+	dp_int128	width = Max((dp_int128) how->high - how->low, 1);
+	const dp_bound_record *record;
+	dp_bound_part part;
+	dp_int128	below = 0;
+	dp_int128	squares = 0;
+	int64		c = 0;
+
+	dp_bound_rows_rewind(rows);
+	while ((record = dp_bound_rows_next(rows)) != NULL)
+	{
+		dp_int128	k;
+
+		if (!dp_bound_has_column(rows->layout, record, column))
+			continue;
+		k = (dp_int128) rows_number_of(job, record, column) - how->low;
+		below += (width - k) * (width - k);
+		squares += k * k;
+		c++;
+	}
+	if (c == 0)
+		return;
+	part.rows = Min(c, how->rows);
+	if (c > how->rows)
+	{
+		below = scale(below, how->rows, c, false);
+		squares = scale(squares, how->rows, c, false);
+	}
+	part.numbers[0] = below;
+	part.numbers[1] = part.rows * width * width - below - squares;
+	part.numbers[2] = squares;
+	give(job, group, column, &part);
+}
+
+/* Scaled numbers are rounded down, so that bounds hold for them too. */
+static void
+add_pairs(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
+		  int column)
+{
+	const dp_bound_column *how = &job->spec->columns[column];
+	const dp_bound_record *record;
+	dp_pair_sums sums = {0};
+	dp_bound_part part = {0};
+	int			i;
+
+	dp_bound_rows_rewind(rows);
+	while ((record = dp_bound_rows_next(rows)) != NULL)
+		if (dp_bound_has_column(rows->layout, record, column))
+		{
+			int64		pair = rows_number_of(job, record, column);
+
+			dp_pair_add(&sums, pair >> DP_PAIR_SHIFT,
+						pair & PG_UINT32_MAX);
+		}
+	if (sums.rows == 0)
+		return;
+	dp_mech_pair_cells(&how->pairs, &sums, part.numbers);
+	for (i = 0; sums.rows > how->rows && i < how->pairs.ncells; i++)
+		part.numbers[i] = scale(part.numbers[i], how->rows, sums.rows, false);
+	give(job, group, column, &part);
+}
+
+static uint64
+uniform_below(uint64 n)
+{
+	uint64		drawn;
+
+	dp_bridge_check_status(dp_mech_uniform_below(dp_bridge_source(), n,
+												 (uint64_t *) &drawn),
+						   "choose rows of a unit");
+	return drawn;
+}
+
+/* Selection sampling: a row is taken with probability wanted / left. */
+static void
+add_values(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
+		   int column)
+{
+	uint64		left = (uint64) count_rows(rows, column);
+	uint64		wanted = Min(left, (uint64) job->spec->columns[column].rows);
+	const dp_bound_record *record;
+	dp_bound_part part;
+
+	dp_bound_rows_rewind(rows);
+	while (wanted > 0 && (record = dp_bound_rows_next(rows)) != NULL)
+	{
+		if (!dp_bound_has_column(rows->layout, record, column))
+			continue;
+		if (wanted == left || uniform_below(left) < wanted)
+		{
+			if (job->spec->columns[column].kind == DP_BOUND_ROWS)
+				part.words = words_in(job, record, column);
+			else
+				part.numbers[0] = rows_number_of(job, record, column);
+			give(job, group, column, &part);
+			wanted--;
+		}
+		left--;
+	}
+}
+
+/* ---- totals ---- */
+
+static void
+rows_add_row(const dp_bound_column *how, const uint64 *words, int64 *totals)
+{
+	const uint32 *weights;
+	int			i;
+
+	for (i = 0; i < how->bits; i += 64)
+	{
+		uint64		bits = words[i / 64];
+
+		for (; bits != 0; bits &= bits - 1)
+			totals[i + pg_rightmost_one_pos64(bits)]++;
+	}
+	weights = (const uint32 *) (words + dp_bound_bit_words(how->bits));
+	for (i = 0; i < how->weights; i++)
+		totals[how->bits + i] += weights[i];
+}
+
+/*
+ * Each total is cut at its own bound: a unit's rows only add to it
+ * (doc/theory.md T135).
+ */
+static void
+add_totals(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
+		   int column)
+{
+	const dp_bound_column *how = &job->spec->columns[column];
+	int			n = how->bits + how->weights;
+	int64	   *totals = palloc0(sizeof(int64) * n);
+	const dp_bound_record *record;
+	dp_bound_part part;
+	int			i;
+
+	dp_bound_rows_rewind(rows);
+	while ((record = dp_bound_rows_next(rows)) != NULL)
+		if (dp_bound_has_column(rows->layout, record, column))
+			rows_add_row(how, words_in(job, record, column), totals);
+	for (i = 0; i < n; i++)
+		totals[i] = Min(totals[i], how->rows *
+						(i < how->bits ? 1 : how->high));
+	part.totals = totals;
+	give(job, group, column, &part);
+	pfree(totals);
+}
+
+/* ---- distinct values ---- */
+
+typedef struct digest
+{
+	uint64		rank;
+	uint64		high;
+	uint64		low;
+} digest;
+
+static inline int
+rows_compare_digests(const digest *a, const digest *b)
+{
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	if (a->high != b->high)
+		return a->high < b->high ? -1 : 1;
+	return a->low < b->low ? -1 : a->low > b->low;
+}
+
+#define ST_SORT sort_digests
+#define ST_ELEMENT_TYPE digest
+#define ST_COMPARE(a, b) rows_compare_digests(a, b)
+#define ST_SCOPE static
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* Sort digests, drop duplicates, and return how many are left. */
+static int64
+rows_make_distinct(digest *digests, int64 n)
+{
+	int64		distinct = 0;
+	int64		i;
+
+	sort_digests(digests, n);
+	for (i = 0; i < n; i++)
+		if (distinct == 0 ||
+			rows_compare_digests(&digests[i], &digests[distinct - 1]) != 0)
+			digests[distinct++] = digests[i];
+	return distinct;
+}
+
+/* The rank of a unit and group, whether or not rows were stored by it. */
+static inline uint64
+rows_rank_of(const dp_bound_rows *rows, const dp_bound_record *record)
+{
+	return rows->ranked ? record->key :
+		dp_bound_rank(record->key, dp_bound_group_of(rows->layout, record));
+}
+
+/*
+ * The distinct digests of the rows with ranks from `first` to `last`, in
+ * order; -1: there may be more than room / 2, after which sorting would repeat
+ * too often.
+ */
+static int64
+rows_collect(const dp_bound_job *job, dp_bound_rows *rows, int column,
+			 uint64 first, uint64 last, digest *digests, int64 room)
+{
+	const dp_bound_record *record;
+	int64		n = 0;
+
+	dp_bound_rows_rewind(rows);
+	while ((record = dp_bound_rows_next(rows)) != NULL)
+	{
+		const uint64 *words = words_in(job, record, column);
+		digest		d;
+
+		if (!dp_bound_has_column(rows->layout, record, column))
+			continue;
+		d.high = words[0];
+		d.low = words[1];
+		d.rank = dp_bound_scatter(rows_rank_of(rows, record) ^ d.high);
+		if (d.rank < first || d.rank > last)
+			continue;
+		if (n == room && (n = rows_make_distinct(digests, n)) > room / 2)
+			return -1;
+		digests[n++] = d;
+	}
+	return rows_make_distinct(digests, n);
+}
+
+static void
+give_digests(const dp_bound_job *job, int32 group, int column,
+			 const digest *digests, int64 n)
+{
+	dp_bound_part part;
+	int64		i;
+
+	for (i = 0; i < n; i++)
+	{
+		part.digest[0] = digests[i].high;
+		part.digest[1] = digests[i].low;
+		give(job, group, column, &part);
+	}
+}
+
+/*
+ * Windows of ranks one after the other, each small enough for memory; how many
+ * there are follows from the number of distinct values.
+ */
+static void
+rows_add_distinct(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
+				  int column)
+{
+	int64		wanted = job->spec->columns[column].rows;
+	int64		c = count_rows(rows, column);
+	int64		room = Min(c, WINDOW);
+	uint64		width = PG_UINT64_MAX;
+	uint64		first = 0;
+	digest	   *digests;
+
+	if (c == 0)
+		return;
+	digests = palloc(sizeof(digest) * room);
+	while (wanted > 0)
+	{
+		uint64		last = first + Min(width, PG_UINT64_MAX - first);
+		int64		n = rows_collect(job, rows, column, first, last, digests,
+									 room);
+
+		if (n < 0 && width > 0)
+		{
+			width /= 2;
+			continue;
+		}
+		if (n >= 0 && n < room / 8)
+			width += Min(width, PG_UINT64_MAX - width);
+		n = Min(n < 0 ? room / 2 : n, wanted);
+		give_digests(job, group, column, digests, n);
+		wanted -= n;
+		if (last == PG_UINT64_MAX)
+			break;
+		first = last + 1;
+	}
+	pfree(digests);
+}
+
+/*
+ * Return the group's public number.  If it has a name, the unit casts its
+ * vote; if names share a hash, all rows count under the least.
+ */
+static int32
+open_group(const dp_bound_job *job, dp_bound_rows *rows)
+{
+	const dp_bound_record *record;
+	int32		group = 0;
+
+	if (job->votes != NULL)
+		dp_bound_votes_begin(job->votes);
+	dp_bound_rows_rewind(rows);
+	while ((record = dp_bound_rows_next(rows)) != NULL)
+	{
+		group = record->group;
+		if (job->votes == NULL)
+			break;
+		dp_bound_votes_name(job->votes, group,
+							dp_bound_record_name(rows->layout, record));
+	}
+	if (job->votes != NULL)
+		dp_bound_votes_cast(job->votes);
+	return group;
+}
+
+/*
+ * dp_bound_rows_add_up
+ *	  Give the sink what the rows, all of one unit and group, add to it.
+ */
+void
+dp_bound_rows_add_up(const dp_bound_job *job, dp_bound_rows *rows)
+{
+	int32		group = open_group(job, rows);
+	int			i;
+
+	for (i = 0; i < job->spec->ncolumns; i++)
+		switch (job->spec->columns[i].kind)
+		{
+			case DP_BOUND_COUNT:
+				add_count(job, rows, group, i);
+				break;
+			case DP_BOUND_SUM:
+				add_sum(job, rows, group, i);
+				break;
+			case DP_BOUND_MEAN:
+				add_mean(job, rows, group, i);
+				break;
+			case DP_BOUND_SQUARES:
+				add_squares(job, rows, group, i);
+				break;
+			case DP_BOUND_PAIRS:
+				add_pairs(job, rows, group, i);
+				break;
+			case DP_BOUND_VALUES:
+			case DP_BOUND_ROWS:
+				add_values(job, rows, group, i);
+				break;
+			case DP_BOUND_TOTALS:
+				add_totals(job, rows, group, i);
+				break;
+			case DP_BOUND_DISTINCT:
+				rows_add_distinct(job, rows, group, i);
+				break;
+		}
+}

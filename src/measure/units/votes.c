@@ -1,0 +1,420 @@
+/*
+ * votes.c
+ *	  Groups whose names are not public: those that enough units keep are
+ *	  released, with what their units add to them.
+ *
+ * A unit casts one vote for each group that it keeps, whether or not its rows
+ * count in any column, and adds its parts.  Votes and parts are records again,
+ * in partitions by a secret hash of the group's number and name, so memory
+ * does not grow with the number of groups; which of them are released is drawn
+ * group by group (doc/theory.md T104).  Names are compared as bytes: two
+ * groups with one hash stay two.
+ *
+ * Only released groups leave this file, in the order of their hashes.  If a
+ * unit may keep several, all are decided first, and the released ones wait in
+ * a store of their own, since the noise of values depends on how many there
+ * are (T105).
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "../../math/noise/dp_noise.h"
+#include "../../base/dp_base.h"
+#include "../../query/domains/dp_domains.h"
+#include "dp_units.h"
+#include "units_internal.h"
+
+#define STORED ((Size) 16 * 1024 * 1024)
+#define PIECE (64 * 1024)
+#define VOTE 0					/* what a record is; columns count from 1 */
+
+struct dp_bound_votes
+{
+	const dp_bound_spec *spec;
+	dp_bound_layout layout;		/* names take the place of units */
+	uint64		seed;
+	dp_bound_store *store;
+	dp_bound_record *record;	/* room for one, with the current name */
+	bool		has_name;
+	const dp_bound_teller *teller;
+	void	   *context;
+	dp_bound_store *waiting;	/* released groups, while others are decided */
+	int64		told;			/* groups in it */
+	bool		decided;		/* every group that is visited is released */
+};
+
+/* ---- parts as words ---- */
+
+static int
+votes_words_of(dp_bound_kind kind)
+{
+	switch (kind)
+	{
+		case DP_BOUND_COUNT:
+			return 1;
+		case DP_BOUND_SUM:
+		case DP_BOUND_VALUES:
+		case DP_BOUND_DISTINCT:
+			return 2;
+		case DP_BOUND_MEAN:
+			return 3;
+		case DP_BOUND_SQUARES:
+			return 7;
+		case DP_BOUND_PAIRS:
+			return 2 * DP_PAIR_CELLS;
+		case DP_BOUND_ROWS:
+		case DP_BOUND_TOTALS:
+			break;				/* not of groups with names (bounder.c) */
+	}
+	return 0;
+}
+
+static void
+votes_pack(dp_bound_kind kind, const dp_bound_part *part, uint64 *words)
+{
+	switch (kind)
+	{
+		case DP_BOUND_COUNT:
+			words[0] = (uint64) part->rows;
+			break;
+		case DP_BOUND_SUM:
+		case DP_BOUND_VALUES:
+			memcpy(words, part->numbers, sizeof(dp_int128));
+			break;
+		case DP_BOUND_DISTINCT:
+			memcpy(words, part->digest, sizeof(part->digest));
+			break;
+		case DP_BOUND_MEAN:
+			words[0] = (uint64) part->rows;
+			memcpy(words + 1, part->numbers, sizeof(dp_int128));
+			break;
+		case DP_BOUND_SQUARES:
+			words[0] = (uint64) part->rows;
+			memcpy(words + 1, part->numbers, 3 * sizeof(dp_int128));
+			break;
+		case DP_BOUND_PAIRS:
+			memcpy(words, part->numbers, sizeof(part->numbers));
+			break;
+		case DP_BOUND_ROWS:
+		case DP_BOUND_TOTALS:
+			break;
+	}
+}
+
+static void
+votes_unpack(dp_bound_kind kind, const uint64 *words, dp_bound_part *part)
+{
+	memset(part, 0, sizeof(*part));
+	switch (kind)
+	{
+		case DP_BOUND_COUNT:
+			part->rows = (int64) words[0];
+			break;
+		case DP_BOUND_SUM:
+		case DP_BOUND_VALUES:
+			memcpy(part->numbers, words, sizeof(dp_int128));
+			break;
+		case DP_BOUND_DISTINCT:
+			memcpy(part->digest, words, sizeof(part->digest));
+			break;
+		case DP_BOUND_MEAN:
+			part->rows = (int64) words[0];
+			memcpy(part->numbers, words + 1, sizeof(dp_int128));
+			break;
+		case DP_BOUND_SQUARES:
+			part->rows = (int64) words[0];
+			memcpy(part->numbers, words + 1, 3 * sizeof(dp_int128));
+			break;
+		case DP_BOUND_PAIRS:
+			memcpy(part->numbers, words, sizeof(part->numbers));
+			break;
+		case DP_BOUND_ROWS:
+		case DP_BOUND_TOTALS:
+			break;
+	}
+}
+
+/* ---- casting ---- */
+
+/*
+ * dp_bound_votes_create
+ *	  An empty set of votes, in the current context.
+ */
+dp_bound_votes *
+dp_bound_votes_create(const dp_bound_spec *spec)
+{
+	dp_bound_votes *votes = palloc0(sizeof(dp_bound_votes));
+	int			words = 0;
+	int			i;
+
+	for (i = 0; i < spec->ncolumns; i++)
+		words = Max(words, votes_words_of(spec->columns[i].kind));
+	votes->spec = spec;
+	votes->layout.named = true;
+	votes->layout.words = 1 + words;
+	votes->record = palloc0(dp_bound_record_most(&votes->layout));
+	dp_bridge_check_status(dp_mech_random_bytes(dp_bridge_source(),
+												&votes->seed,
+												sizeof(votes->seed)),
+						   "draw seeds");
+	votes->store = dp_bound_store_create(&votes->layout, 0, STORED, PIECE);
+	return votes;
+}
+
+/* dp_bound_votes_begin: of another unit and group, whose name is to come. */
+void
+dp_bound_votes_begin(dp_bound_votes *votes)
+{
+	votes->has_name = false;
+}
+
+/* Order of public numbers and names; a name is its length and its bytes. */
+static int
+votes_compare_names(int32 a_group, const uint64 *a, int32 b_group,
+					const uint64 *b)
+{
+	if (a_group != b_group)
+		return a_group < b_group ? -1 : 1;
+	if (a[0] != b[0])
+		return a[0] < b[0] ? -1 : 1;
+	return memcmp(a + 1, b + 1, a[0]);
+}
+
+/*
+ * dp_bound_votes_name
+ *	  The group's public number and name; of several the least counts.
+ */
+void
+dp_bound_votes_name(dp_bound_votes *votes, int32 group, const uint64 *name)
+{
+	dp_bound_record *record = votes->record;
+	uint64	   *own = record->words + votes->layout.words;
+
+	if (votes->has_name &&
+		votes_compare_names(group, name, record->group, own) >= 0)
+		return;
+	record->group = group;
+	own[0] = name[0];
+	memcpy(own + 1, name + 1, name[0]);
+	votes->has_name = true;
+}
+
+static void
+put(dp_bound_votes *votes, uint64 what)
+{
+	votes->record->words[0] = what;
+	dp_bound_store_put(votes->store, votes->record,
+					   dp_bound_record_size(&votes->layout, votes->record));
+}
+
+/* dp_bound_votes_cast: the unit keeps the group that was named. */
+void
+dp_bound_votes_cast(dp_bound_votes *votes)
+{
+	dp_bound_record *record = votes->record;
+	const uint64 *name = record->words + votes->layout.words;
+	dp_value_bytes bytes;
+
+	Assert(votes->has_name);
+	bytes.bytes = (const char *) (name + 1);
+	bytes.length = (int64) name[0];
+	record->key = dp_bound_rank(dp_bound_hash(&bytes, votes->seed),
+								(uint64) (uint32) record->group);
+	put(votes, VOTE);
+}
+
+/* dp_bound_votes_put: a part of the unit in that group (dp_bound_sink). */
+void
+dp_bound_votes_put(void *context, int64 group, int column,
+				   const dp_bound_part *part)
+{
+	dp_bound_votes *votes = context;
+
+	votes_pack(votes->spec->columns[column].kind, part,
+			   votes->record->words + 1);
+	put(votes, (uint64) column + 1);
+}
+
+/* ---- releasing ---- */
+
+static bool
+is_told(const dp_bound_votes *votes, int64 units)
+{
+	bool		told = false;
+
+	if (votes->decided)
+		return true;
+	dp_bridge_check_status(dp_mech_key_told(dp_bridge_source(),
+											votes->spec->law, (uint64) units,
+											&told),
+						   "decide about a group key");
+	return told;
+}
+
+static void
+begin_group(dp_bound_votes *votes, const dp_bound_record *record)
+{
+	const uint64 *name = record->words + votes->layout.words;
+
+	CHECK_FOR_INTERRUPTS();
+	votes->told++;
+	if (votes->waiting == NULL)
+		votes->teller->begin(votes->context, record->group,
+						 (const char *) (name + 1), (Size) name[0]);
+}
+
+static void
+give_part(const dp_bound_votes *votes, const dp_bound_record *record)
+{
+	int			column = (int) record->words[0] - 1;
+	dp_bound_part part;
+
+	if (votes->waiting != NULL)
+	{
+		dp_bound_store_put(votes->waiting, record,
+						   dp_bound_record_size(&votes->layout, record));
+		return;
+	}
+	if (record->words[0] == VOTE)
+		return;
+	votes_unpack(votes->spec->columns[column].kind, record->words + 1, &part);
+	votes->teller->sink(votes->context, record->group, column, &part);
+}
+
+static void
+end_group(const dp_bound_votes *votes, const dp_bound_record *record)
+{
+	if (votes->waiting == NULL)
+		votes->teller->end(votes->context, record->group);
+}
+
+static int
+votes_compare_groups(const dp_bound_votes *votes, const dp_bound_record *a,
+					 const dp_bound_record *b)
+{
+	int			names = dp_bound_compare_units(&votes->layout, a, b);
+
+	if (names != 0)
+		return names;
+	return a->group < b->group ? -1 : a->group > b->group;
+}
+
+/* dp_bound_visitor: groups side by side */
+static void
+tell_loaded(void *context, const dp_bound_entry *entries, int64 n)
+{
+	dp_bound_votes *votes = context;
+	int64		start;
+	int64		end;
+	int64		i;
+
+	for (start = 0; start < n; start = end)
+	{
+		const dp_bound_record *first = entries[start].record;
+		int64		units = 0;
+
+		for (end = start; end < n &&
+			 votes_compare_groups(votes, entries[end].record,
+								  first) == 0; end++)
+			units += entries[end].record->words[0] == VOTE ? 1 : 0;
+		if (!is_told(votes, units))
+			continue;
+		begin_group(votes, first);
+		for (i = start; i < end; i++)
+			give_part(votes, entries[i].record);
+		end_group(votes, first);
+	}
+}
+
+/*
+ * The group that comes after another one (NULL: the first), as a copy of a
+ * record of it, with its votes; NULL when there is none.  There is hardly ever
+ * a second.
+ */
+static dp_bound_record *
+votes_next_group(const dp_bound_votes *votes, dp_bound_store *store, int n,
+				 const dp_bound_record *after, int64 *units)
+{
+	dp_bound_cursor cursor = {NULL};
+	const dp_bound_record *record;
+	dp_bound_record *least = NULL;
+
+	*units = 0;
+	dp_bound_cursor_open(&cursor, store, n);
+	while ((record = dp_bound_cursor_fetch(&cursor)) != NULL)
+	{
+		int			order;
+
+		if (after != NULL && votes_compare_groups(votes, record, after) <= 0)
+			continue;
+		order = least == NULL ? -1 : votes_compare_groups(votes, record,
+														  least);
+		if (order < 0)
+		{
+			Size		size = dp_bound_record_size(&votes->layout, record);
+
+			least = memcpy(palloc(size), record, size);
+			*units = 0;
+		}
+		if (order <= 0)
+			*units += record->words[0] == VOTE ? 1 : 0;
+	}
+	dp_bound_cursor_close(&cursor);
+	return least;
+}
+
+/* dp_bound_visitor: groups with one hash, too large for memory */
+static void
+tell_large(void *context, dp_bound_store *store, int n)
+{
+	dp_bound_votes *votes = context;
+	dp_bound_record *group = NULL;
+	int64		units;
+
+	while ((group = votes_next_group(votes, store, n, group, &units)) != NULL)
+	{
+		dp_bound_cursor cursor = {NULL};
+		const dp_bound_record *record;
+
+		if (!is_told(votes, units))
+			continue;
+		begin_group(votes, group);
+		dp_bound_cursor_open(&cursor, store, n);
+		while ((record = dp_bound_cursor_fetch(&cursor)) != NULL)
+			if (votes_compare_groups(votes, record, group) == 0)
+				give_part(votes, record);
+		dp_bound_cursor_close(&cursor);
+		end_group(votes, group);
+	}
+}
+
+/*
+ * dp_bound_votes_tell
+ *	  After all votes: draw which groups are released, and give them to the
+ *	  teller.
+ */
+void
+dp_bound_votes_tell(dp_bound_votes *votes, const dp_bound_teller *teller,
+					void *context)
+{
+	const dp_bound_visitor visitor = {&votes->layout, tell_loaded, tell_large,
+	votes};
+	dp_bound_store *waiting;
+
+	votes->teller = teller;
+	votes->context = context;
+	votes->told = 0;
+	if (votes->spec->kappa > 1)
+		votes->waiting = dp_bound_store_create(&votes->layout, 0, STORED,
+											   PIECE);
+	dp_bound_visit(&visitor, votes->store);
+	votes->store = NULL;
+	waiting = votes->waiting;
+	if (waiting == NULL)
+		return;
+	votes->waiting = NULL;
+	votes->decided = true;
+	teller->count(context, votes->told);
+	dp_bound_visit(&visitor, waiting);
+}

@@ -1,0 +1,294 @@
+/*
+ * check_aggregate.c
+ *	  Verify one private aggregate of a block.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/lsyscache.h"
+
+#include "../../base/dp_base.h"
+#include "../../catalog/dp_catalog.h"
+#include "../../protect/dp_protect.h"
+#include "../expressions/dp_expressions.h"
+#include "../domains/dp_domains.h"
+#include "../rowsets/dp_rowsets.h"
+#include "../keys/dp_keys.h"
+#include "dp_split.h"
+#include "split_internal.h"
+
+static dp_refusal *
+check_parameters(Aggref *aggregate, const char *name)
+{
+	ListCell   *lc;
+
+	for_each_from(lc, aggregate->args,
+				  dp_catalog_row_arguments(dp_catalog_kind_of(aggregate)))
+	{
+		Node	   *argument = (Node *) ((TargetEntry *) lfirst(lc))->expr;
+
+		if (!dp_rules_is_public_scalar(argument))
+			return dp_bridge_refuse(ERRCODE_INVALID_PARAMETER_VALUE,
+									exprLocation(argument),
+									"Epsilon and bounds that depend on rows "
+									"would reveal something about the rows.",
+									"Use constants, parameters, or "
+									"computations over them.",
+									"parameters of %s must not depend on rows",
+									name);
+	}
+	return NULL;
+}
+
+/* Parameters that are not written out could be any number of them. */
+static dp_refusal *
+check_variadic(Aggref *aggregate, const char *name)
+{
+	if (!aggregate->aggvariadic)
+		return NULL;
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+							exprLocation(llast(aggregate->args)), NULL,
+							"Write each of them, without VARIADIC.",
+							"parameters of %s must not be an array", name);
+}
+
+/* dp_count(0.5) is a forgotten first argument, not a count of a constant. */
+static dp_refusal *
+check_lone_constant(Aggref *aggregate, const char *name)
+{
+	Node	   *argument;
+	Oid			type;
+
+	if (list_length(aggregate->args) != 1 ||
+		dp_catalog_aggregate_kind(aggregate->aggfnoid) != DP_AGG_COUNT)
+		return NULL;
+	argument = (Node *) ((TargetEntry *) linitial(aggregate->args))->expr;
+	type = exprType(argument);
+	if ((type != NUMERICOID && type != FLOAT8OID && type != FLOAT4OID) ||
+		!dp_rules_is_public_scalar(argument))
+		return NULL;
+	return dp_bridge_refuse(ERRCODE_INVALID_PARAMETER_VALUE,
+							exprLocation(argument),
+							"The only argument is what to count.",
+							"To give an epsilon, write dp_count(1, 0.5).",
+							"%s of a constant that is not an integer", name);
+}
+
+static dp_refusal *
+check_operator(Oid operator, Expr *argument, Aggref *aggregate)
+{
+	OpExpr	   *comparison = (OpExpr *)
+	make_opclause(operator, BOOLOID, false, argument, argument, InvalidOid,
+				  aggregate->inputcollid);
+
+	set_opfuncid(comparison);
+	comparison->location = aggregate->location;
+	return dp_rules_check((Node *) comparison);
+}
+
+static dp_refusal *
+aggregate_check_distinct(Aggref *aggregate, const char *name)
+{
+	SortGroupClause *clause;
+	Expr	   *argument;
+	dp_refusal *refusal;
+
+	if (aggregate->aggdistinct == NIL ||
+		dp_catalog_kind_of(aggregate) == DP_AGG_SUM_DISTINCT ||
+		dp_catalog_kind_of(aggregate) == DP_AGG_AVG_DISTINCT)
+		return NULL;
+	if (dp_catalog_aggregate_kind(aggregate->aggfnoid) == DP_AGG_COUNT &&
+		list_length(aggregate->args) == 1)
+	{
+		/* DISTINCT compares values like x = x and x < x. */
+		clause = linitial(aggregate->aggdistinct);
+		argument = ((TargetEntry *) linitial(aggregate->args))->expr;
+		refusal = check_operator(clause->eqop, argument, aggregate);
+		if (refusal == NULL && OidIsValid(clause->sortop))
+			refusal = check_operator(clause->sortop, argument, aggregate);
+		return refusal;
+	}
+	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+							aggregate->location, NULL,
+							"DISTINCT is supported in dp_sum, dp_avg, and "
+							"dp_count(DISTINCT x) without an epsilon, over "
+							"built-in types.",
+							"DISTINCT is not supported here in %s", name);
+}
+
+/* Does the aggregate choose among public values of its argument? */
+static bool
+chooses_value(int kind)
+{
+	return kind == DP_AGG_ARGMAX || kind == DP_AGG_TOPK;
+}
+
+/*
+ * The public values of the argument of a selection; NULL if there are none, so
+ * that candidates must be given.
+ */
+static dp_key *
+argument_key(dp_splitter *s, Node *argument, Node *base)
+{
+	dp_key	   *key = dp_make_node(dp_key);
+	bool		nullable;
+
+	if (dp_block_classify_key(argument, base,
+							  dp_block_relation_of(&s->rowset, base,
+												   &nullable), key) != NULL)
+		return NULL;
+	key->nullable = false;
+	return key;
+}
+
+/*
+ * Check an aggregate's argument: one expression, or an array of conditions
+ * whose elements the inner query computes separately.
+ */
+static dp_refusal *
+check_argument(Node *argument, int kind, const char *name)
+{
+	ArrayExpr  *array = (ArrayExpr *) argument;
+
+	if (kind != DP_AGG_CONDITIONS)
+		return dp_rules_check(argument);
+	if (!IsA(argument, ArrayExpr) || array->multidims ||
+		array->elements == NIL)
+		return dp_bridge_refuse(ERRCODE_INVALID_PARAMETER_VALUE,
+								exprLocation(argument), NULL,
+								"Write them out, as in ARRAY[a > 1, b = 2].",
+								"%s needs an array of conditions", name);
+	return dp_rules_check((Node *) array->elements);
+}
+
+static bool is_unit(const dp_splitter *s, Node *base);
+
+/* Is each of the expressions the unit or NULL? */
+static bool
+aggregate_are_units(const dp_splitter *s, const List *bases)
+{
+	ListCell   *lc;
+
+	foreach(lc, bases)
+	{
+		const Const *constant = lfirst(lc);
+
+		if (!(IsA(constant, Const) && constant->constisnull) &&
+			!is_unit(s, lfirst(lc)))
+			return false;
+	}
+	return true;
+}
+
+/* The results of CASE; NULL without ELSE. */
+static List *
+aggregate_results(const CaseExpr *choice)
+{
+	List	   *results = choice->defresult == NULL ? NIL :
+	list_make1(choice->defresult);
+	ListCell   *lc;
+
+	foreach(lc, choice->args)
+		results = lappend(results, lfirst_node(CaseWhen, lc)->result);
+	return results;
+}
+
+/*
+ * Is the expression, over base columns, the unit itself, or NULL?  A varchar
+ * equals the same text; a char(n) has another equality.  All private parts of
+ * a row have the same unit, so it may be that of any part that is there.
+ */
+static bool
+is_unit(const dp_splitter *s, Node *base)
+{
+	const dp_relation *relation;
+	Oid			type;
+
+	if (IsA(base, CoalesceExpr))
+		return aggregate_are_units(s, ((CoalesceExpr *) base)->args);
+	if (IsA(base, CaseExpr))
+		return aggregate_are_units(s, aggregate_results((CaseExpr *) base));
+	if (IsA(base, NullIfExpr))
+		return is_unit(s, linitial(((NullIfExpr *) base)->args));
+	base = dp_block_widened(base);
+	type = getBaseType(exprType(base));
+	base = dp_bridge_unlabelled(base);
+	if (!s->rowset.many || !IsA(base, Var))
+		return false;
+	relation = dp_block_leaf(&s->rowset, ((Var *) base)->varno)->relation;
+	return relation != NULL &&
+		((Var *) base)->varattno == relation->unit_attnum &&
+		(type == getBaseType(exprType(base)) ||
+		 (type == TEXTOID && getBaseType(exprType(base)) == VARCHAROID));
+}
+
+/* Check the second argument of a pair as the first is checked. */
+static dp_refusal *
+check_second(dp_splitter *s, Aggref *aggregate, Node **base)
+{
+	TargetEntry *given = lsecond(aggregate->args);
+	Node	   *argument = dp_block_rowset_hoist((Node *) given->expr,
+												 &s->rowset);
+	dp_refusal *refusal = dp_rules_check(argument);
+
+	given->expr = (Expr *) argument;
+	if (refusal == NULL)
+		*base = dp_block_rowset_base(s->query, argument);
+	return refusal;
+}
+
+/*
+ * dp_block_check_aggregate
+ *	  Verify a private aggregate of the block being split, hoist its subqueries
+ *	  in place, and fill in the fields of *value about its arguments: base and
+ *	  second over base columns, or NULL.
+ */
+dp_refusal *
+dp_block_check_aggregate(dp_splitter *s, Aggref *aggregate,
+						 dp_value *value)
+{
+	const char *name = get_func_name(aggregate->aggfnoid);
+	dp_refusal *refusal;
+	TargetEntry *given;
+	Node	   *argument;
+
+	value->kind = dp_catalog_kind_of(aggregate);
+	if (aggregate->aggorder != NIL || aggregate->aggdirectargs != NIL)
+		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+								aggregate->location, NULL,
+								"Leave ORDER BY out; order does not matter "
+								"here.",
+								"ORDER BY inside %s is not supported", name);
+	aggregate->aggfilter = (Expr *)
+		dp_block_rowset_hoist((Node *) aggregate->aggfilter, &s->rowset);
+	refusal = dp_rules_check((Node *) aggregate->aggfilter);
+	if (refusal != NULL || aggregate->args == NIL)
+		return refusal;
+
+	refusal = check_variadic(aggregate, name);
+	if (refusal == NULL)
+		refusal = check_parameters(aggregate, name);
+	if (refusal == NULL)
+		refusal = check_lone_constant(aggregate, name);
+	if (refusal != NULL)
+		return refusal;
+	given = linitial(aggregate->args);
+	argument = dp_block_rowset_hoist((Node *) given->expr, &s->rowset);
+	given->expr = (Expr *) argument;
+	refusal = check_argument(argument,
+							 dp_catalog_aggregate_kind(aggregate->aggfnoid),
+							 name);
+	if (refusal == NULL)
+		refusal = aggregate_check_distinct(aggregate, name);
+	if (refusal != NULL)
+		return refusal;
+	value->base = dp_block_rowset_base(s->query, argument);
+	if (chooses_value(dp_catalog_aggregate_kind(aggregate->aggfnoid)))
+		value->key = argument_key(s, argument, value->base);
+	value->of_units = is_unit(s, value->base);
+	if (dp_catalog_row_arguments(value->kind) == 2)
+		return check_second(s, aggregate, &value->second);
+	return NULL;
+}

@@ -1,0 +1,882 @@
+/*
+ * explain.c
+ *	  EXPLAIN and dp_last_release: what a release would give and cost, and what
+ *	  the last one did.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "commands/explain.h"
+#include "executor/executor.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "optimizer/optimizer.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/numeric.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+#include "utils/tuplestore.h"
+
+#include "../../math/numbers/dp_numbers.h"
+#include "../../math/noise/dp_noise.h"
+#include "../../math/accounting/dp_accounting.h"
+#include "../../base/dp_base.h"
+#include "../../catalog/dp_catalog.h"
+#include "../../ledger/dp_ledger.h"
+#include "../../protect/dp_protect.h"
+#include "../../query/domains/dp_domains.h"
+#include "../../query/rowsets/dp_rowsets.h"
+#include "../../reader/dp_reader.h"
+#include "../../measure/exact/dp_exact.h"
+#include "../../measure/aggregates/dp_aggregates.h"
+#include "../joined/dp_joined.h"
+#include "../prepare/dp_prepare.h"
+#include "dp_explain.h"
+
+/* ----------------
+ *		One released value described for people.
+ *
+ * Everything shown is public: it follows from the query's text, the catalog
+ * and the asking role's own budget, never from rows.  Floating point is used
+ * for display only.
+ * ----------------
+ */
+
+#define ERROR_BETA 0.05
+
+/* A released value as texts. */
+typedef struct dp_description
+{
+	char	   *name;			/* "dp_sum(age)" or the aggregate's name */
+	char	   *mechanism;
+	char	   *epsilon;
+	char	   *delta;
+	char	   *rho;
+	char	   *sensitivity;
+	char	   *scale;
+	char	   *error;			/* 95% error */
+} dp_description;
+
+/*
+ * A bound in the column's type: from the grid, or as given if there is none.
+ */
+static char *
+value_bound_text(const dp_measure *measure, const dp_grid *grid,
+				 int64 granules, Numeric given)
+{
+	Numeric		value = measure->on_grid ?
+	dp_count_grid_value(grid, granules) : given;
+	Oid			type = measure->argument_type;
+	int64		moment;
+	Oid			output;
+	bool		varlena;
+
+	if (!dp_places_is_time(type))
+		return numeric_normalize(value);
+	moment = DatumGetInt64(DirectFunctionCall1(numeric_int8,
+											   NumericGetDatum(value)));
+	getTypeOutputInfo(type, &output, &varlena);
+	return OidOutputFunctionCall(output, type == DATEOID ?
+								 DateADTGetDatum((DateADT) moment) :
+								 TimestampGetDatum(moment));
+}
+
+/* The value in force of the parameter with this letter. */
+static char *
+parameter_text(const dp_measure *measure, char letter)
+{
+	switch (letter)
+	{
+		case 'l':
+			return value_bound_text(measure, &measure->grid, measure->grid.low,
+									measure->lower);
+		case 'u':
+			return value_bound_text(measure, &measure->grid,
+									measure->grid.high, measure->upper);
+		case 'L':
+			return value_bound_text(measure, &measure->second.grid,
+									measure->second.grid.low,
+									measure->second.lower);
+		case 'U':
+			return value_bound_text(measure, &measure->second.grid,
+									measure->second.grid.high,
+									measure->second.upper);
+		case 'f':
+			return numeric_normalize(measure->fraction);
+		case 'n':
+			return numeric_normalize(measure->number);
+		case 'c':
+			return psprintf(INT64_FORMAT " candidates", measure->choices);
+		default:
+			elog(ERROR, "unexpected parameter letter %c", letter);
+	}
+	return NULL;
+}
+
+/* "dp_sum(age, 0, 100)": the longest form, declared bounds included. */
+static char *
+value_name(const dp_measure *measure)
+{
+	const Aggref *aggregate = measure->aggregate;
+	const char *const *form = measure->ops->forms;
+	StringInfoData text;
+	const char *letter;
+
+	initStringInfo(&text);
+	appendStringInfo(&text, "%s(", get_func_name(aggregate->aggfnoid));
+	if (aggregate->aggdistinct != NIL)
+		appendStringInfoString(&text, "DISTINCT ");
+	appendStringInfoString(&text, aggregate->args == NIL ? "*" :
+						   measure->base_attnum == 0 ? "..." :
+						   get_attname(measure->relid, measure->base_attnum,
+									   false));
+	if (dp_catalog_row_arguments(measure->ops->kind) == 2)
+		appendStringInfo(&text, ", %s", measure->second.base_attnum == 0 ?
+						 "..." : get_attname(measure->second.relid,
+											 measure->second.base_attnum,
+											 false));
+	while (form[1] != NULL)
+		form++;
+	for (letter = *form; *letter != '\0'; letter++)
+		if (*letter != 'e')
+			appendStringInfo(&text, ", %s",
+							 parameter_text(measure, *letter));
+	appendStringInfoChar(&text, ')');
+	return text.data;
+}
+
+/*
+ * A number of granules in the units of the column; for pairs, whose sums have
+ * several units, in rows.
+ */
+static char *
+explain_in_units(const dp_measure *measure, double granules)
+{
+	if (dp_catalog_row_arguments(measure->ops->kind) == 2)
+		return psprintf("%.6g", granules / (double) measure->score_unit);
+	return psprintf("%.6g", granules * pow(dp_measure_granule(measure),
+										   measure->power));
+}
+
+static void
+describe_noise(const dp_measure *measure, dp_description *d)
+{
+	d->sensitivity = explain_in_units(measure, (double) measure->sensitivity);
+	d->scale = explain_in_units(measure, dp_measure_noise_scale(measure));
+	d->error = explain_in_units(measure,
+								dp_measure_noise_error(measure, ERROR_BETA));
+	if (measure->ops->kind == DP_AGG_TOPK)
+		d->error = psprintf("%s rows in each count", d->error);
+}
+
+/* Scores of a selection, in rows: Theorem 3.11 with one best candidate. */
+static void
+describe_selection(const dp_measure *measure, dp_description *d)
+{
+	const dp_rational *rate = &measure->rate;
+	double		unit = (double) Max(measure->score_unit, 1);
+	double		scale = (double) rate->den / (double) rate->num / unit;
+
+	d->sensitivity = psprintf("%.6g", (double) measure->sensitivity / unit);
+	d->scale = psprintf("%.6g", scale);
+	d->error = psprintf("%.6g rows", scale *
+						(log((double) Max(measure->choices, 1)) -
+						 log(ERROR_BETA)));
+}
+
+/*
+ * The decision which undeclared keys are released; its numbers are of units.
+ */
+static dp_description
+describe_decision(const dp_release_spec *spec)
+{
+	const dp_key_decision *decision = &spec->decision;
+	dp_description d;
+
+	d.name = pstrdup(dp_run_large_text(spec) != NULL ? "keys" :
+					 "undeclared keys");
+	d.mechanism = pstrdup(dp_run_decision_name);
+	d.epsilon = dp_bridge_fixed_to_cstring(decision->charge.epsilon);
+	d.delta = dp_bridge_fixed_to_cstring(decision->charge.delta);
+	d.rho = psprintf("%.6g", dp_acct_fixed_approx(decision->charge.rho));
+	d.sensitivity = psprintf(UINT64_FORMAT, decision->changes);
+	d.scale = psprintf("%.6g", dp_mech_scale_approx(&decision->law.scale));
+	d.error = psprintf("released from " UINT64_FORMAT " units",
+					   dp_mech_key_units(&decision->law, 1 - ERROR_BETA));
+	return d;
+}
+
+/*
+ * run_describe
+ *	  The n-th released value as texts, in the current context; after the
+ *	  measurements comes the decision about undeclared keys.
+ */
+static dp_description
+run_describe(const dp_release_spec *spec, int n)
+{
+	const dp_measure *measure = &spec->measures[n];
+	dp_description d;
+
+	if (n == spec->nmeasures)
+		return describe_decision(spec);
+	d.name = value_name(measure);
+	d.mechanism = pstrdup(dp_run_mechanism_name(measure));
+	d.epsilon = measure->charge.epsilon == DP_FIXED_INFINITE ?
+		pstrdup("Infinity") :
+		dp_bridge_fixed_to_cstring(measure->charge.epsilon);
+	d.delta = dp_bridge_fixed_to_cstring(measure->charge.delta);
+	d.rho = psprintf("%.6g", dp_acct_fixed_approx(measure->charge.rho));
+	if (measure->mechanism == DP_MECHANISM_LAPLACE ||
+		measure->mechanism == DP_MECHANISM_GAUSSIAN)
+		describe_noise(measure, &d);
+	else
+		describe_selection(measure, &d);
+	if (measure->ops->error_suffix != NULL)
+		d.error = psprintf("%s%s", d.error, measure->ops->error_suffix);
+	if (measure->ops->kind == DP_AGG_COUNT && measure->most >= 0)
+		d.error = psprintf("%s, from 0 to " INT64_FORMAT, d.error,
+						   measure->most);
+	if (measure->ops->kind == DP_AGG_BOUNDS)
+		d.error = psprintf("%s, which counts above " INT64_FORMAT, d.error,
+						   dp_measure_ranges_threshold(measure));
+	return d;
+}
+
+/* ----------------
+ *		dp_last_release(): what the last statement of the connection released.
+ *
+ * Every release of one statement that the client sent is remembered, at most
+ * REMEMBERED of them, each in a context of its own under TopMemoryContext.
+ * The record holds public quantities only.
+ * ----------------
+ */
+
+#define COLUMNS 12
+#define REMEMBERED 100
+
+struct dp_past_release
+{
+	MemoryContext context;		/* holds this struct and all below */
+	int			users;			/* entries below, and what is kept (kept.c) */
+	Oid			user;			/* that asked; no other sees it */
+	char	   *dataset;
+	int			nrelations;
+	Oid		   *relations;		/* that were read */
+	int			n;
+	dp_description *values;
+};
+
+/* Releases of the statement that began at last_statement, oldest first. */
+static struct
+{
+	dp_past_release *past;
+	int64		ledger_id;
+	TimestampTz at;
+}			remembered[REMEMBERED];
+static int	nremembered = 0;
+static TimestampTz last_statement = 0;
+
+/* Also a MemoryContextCallbackFunction: one user less. */
+static void
+drop_past(void *arg)
+{
+	dp_past_release *past = arg;
+
+	if (--past->users == 0)
+		MemoryContextDelete(past->context);
+}
+
+static void
+forget_oldest(int n)
+{
+	int			i;
+
+	for (i = 0; i < n; i++)
+		drop_past(remembered[i].past);
+	nremembered -= n;
+	memmove(remembered, remembered + n, sizeof(remembered[0]) * nremembered);
+}
+
+/*
+ * dp_run_remember_past
+ *	  Add what was released before as a release of now, with the ID of its
+ *	  charge; releases of earlier statements are forgotten.
+ */
+void
+dp_run_remember_past(dp_past_release *past, int64 ledger_id)
+{
+	past->users++;
+	if (last_statement != GetCurrentStatementStartTimestamp())
+		forget_oldest(nremembered);
+	else if (nremembered == REMEMBERED)
+		forget_oldest(1);
+	last_statement = GetCurrentStatementStartTimestamp();
+	remembered[nremembered].past = past;
+	remembered[nremembered].ledger_id = ledger_id;
+	remembered[nremembered++].at = GetCurrentTimestamp();
+}
+
+/* dp_run_remember: add a release to those of the current statement. */
+void
+dp_run_remember(const dp_release_spec *spec, const dp_ledger_receipt *receipt)
+{
+	/* after an error deleted with its parent */
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "dp_pg past release",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	dp_past_release *past = palloc0(sizeof(dp_past_release));
+	ListCell   *lc;
+	int			i;
+
+	past->context = context;
+	past->user = GetUserId();
+	past->dataset = pstrdup(spec->block->dataset);
+	past->relations = palloc(sizeof(Oid) *
+							 Max(list_length(spec->block->relids), 1));
+	foreach(lc, list_union_oid(NIL, spec->block->relids))
+		if (OidIsValid(lfirst_oid(lc)))
+			past->relations[past->nrelations++] = lfirst_oid(lc);
+	past->n = dp_run_count_values(spec);
+	past->values = palloc(sizeof(dp_description) * Max(past->n, 1));
+	for (i = 0; i < past->n; i++)
+		past->values[i] = run_describe(spec, i);
+	MemoryContextSwitchTo(old);
+	MemoryContextSetParent(context, TopMemoryContext);
+	dp_run_remember_past(past, receipt->ledger_id);
+}
+
+/*
+ * dp_run_hold_past
+ *	  The release remembered last, which stays until the context is reset, and
+ *	  the ID of its charge.
+ */
+dp_past_release *
+dp_run_hold_past(MemoryContext context, int64 *ledger_id)
+{
+	MemoryContextCallback *callback =
+	MemoryContextAlloc(context, sizeof(MemoryContextCallback));
+	dp_past_release *last = remembered[nremembered - 1].past;
+
+	*ledger_id = remembered[nremembered - 1].ledger_id;
+	callback->func = drop_past;
+	callback->arg = last;
+	MemoryContextRegisterResetCallback(context, callback);
+	last->users++;
+	return last;
+}
+
+static Datum
+numeric_text(const char *text)
+{
+	return NumericGetDatum(dp_bridge_text_to_numeric(text));
+}
+
+/* regclass[]: these relations, each with the view published of it. */
+static Datum
+show_relations(const dp_past_release *past)
+{
+	Datum	   *shown = palloc(sizeof(Datum) * (2 * past->nrelations + 1));
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < past->nrelations; i++)
+	{
+		Oid			view = dp_protect_published_view(past->relations[i]);
+
+		shown[n++] = ObjectIdGetDatum(past->relations[i]);
+		if (OidIsValid(view))
+			shown[n++] = ObjectIdGetDatum(view);
+	}
+	return PointerGetDatum(construct_array(shown, n, REGCLASSOID, sizeof(Oid),
+										   true, TYPALIGN_INT));
+}
+
+static void
+put_release(ReturnSetInfo *result, int entry)
+{
+	const dp_past_release *past = remembered[entry].past;
+	Datum		relations = show_relations(past);
+	int			i;
+
+	for (i = 0; i < past->n; i++)
+	{
+		Datum		values[COLUMNS];
+		bool		nulls[COLUMNS] = {false};
+		const dp_description *d = &past->values[i];
+
+		values[0] = Int64GetDatum(remembered[entry].ledger_id);
+		values[1] = TimestampTzGetDatum(remembered[entry].at);
+		values[2] = CStringGetTextDatum(past->dataset);
+		values[3] = CStringGetTextDatum(d->name);
+		values[4] = CStringGetTextDatum(d->mechanism);
+		values[5] = numeric_text(d->epsilon);
+		values[6] = numeric_text(d->delta);
+		values[7] = numeric_text(d->rho);
+		values[8] = CStringGetTextDatum(d->sensitivity);
+		values[9] = CStringGetTextDatum(d->scale);
+		values[10] = CStringGetTextDatum(d->error);
+		values[11] = relations;
+		tuplestore_putvalues(result->setResult, result->setDesc, values,
+							 nulls);
+	}
+}
+
+PG_FUNCTION_INFO_V1(dp_last_release);
+
+/*
+ * dp_last_release
+ *	  SQL: setof (ledger_id, at, dataset, value, mechanism, epsilon, delta,
+ *	  rho, sensitivity, scale, error_95, relations), in the order of the
+ *	  charges; no rows before the first release.
+ */
+Datum
+dp_last_release(PG_FUNCTION_ARGS)
+{
+	int			i;
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (i = 0; i < nremembered; i++)
+		if (remembered[i].past->user == GetUserId())
+			put_release((ReturnSetInfo *) fcinfo->resultinfo, i);
+	return (Datum) 0;
+}
+
+/* ----------------
+ *		EXPLAIN: what a release would return and cost, before anything is
+ *		spent.
+ *
+ * Everything shown is public: it follows from the query's text, the catalog
+ * and the asking role's own budget, never from rows.  Floating point is used
+ * for display only.
+ * ----------------
+ */
+
+/*
+ * An exact epsilon in short form; a share of a divided one keeps all digits.
+ */
+static char *
+epsilon_text(const char *exact)
+{
+	dp_fixed	epsilon;
+
+	if (dp_bridge_numeric_to_fixed(dp_bridge_text_to_numeric(exact),
+								   DP_ROUND_UP, &epsilon) != DP_NUMBER_OK)
+		return pstrdup(exact);
+	return dp_bridge_epsilon_text(epsilon, DP_ROUND_UP);
+}
+
+static void
+explain_value(const dp_description *d, ExplainState *es)
+{
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		ExplainPropertyText("Released",
+							psprintf("%s: %s, epsilon %s, delta %s, rho %s, "
+									 "sensitivity %s, scale %s, 95%% error %s",
+									 d->name, d->mechanism,
+									 epsilon_text(d->epsilon), d->delta,
+									 d->rho, d->sensitivity, d->scale,
+									 d->error), es);
+		return;
+	}
+	ExplainOpenGroup("Released Value", NULL, true, es);
+	ExplainPropertyText("Value", d->name, es);
+	ExplainPropertyText("Mechanism", d->mechanism, es);
+	ExplainPropertyText("Epsilon", d->epsilon, es);
+	ExplainPropertyText("Delta", d->delta, es);
+	ExplainPropertyText("Rho", d->rho, es);
+	ExplainPropertyText("Sensitivity", d->sensitivity, es);
+	ExplainPropertyText("Scale", d->scale, es);
+	ExplainPropertyText("Error 95%", d->error, es);
+	ExplainCloseGroup("Released Value", NULL, true, es);
+}
+
+static char *
+charge_text(const dp_charge *charge)
+{
+	return psprintf("epsilon %s, delta %s, rho %.6g",
+					dp_bridge_epsilon_text(charge->epsilon, DP_ROUND_UP),
+					dp_bridge_delta_text(charge->delta, DP_ROUND_UP),
+					dp_acct_fixed_approx(charge->rho));
+}
+
+static char *
+remaining_text(dp_fixed limit, dp_fixed spent, dp_fixed charge)
+{
+	dp_fixed	after = dp_acct_fixed_add(spent, charge);
+
+	return dp_bridge_delta_text(dp_acct_fixed_left(limit, after),
+								DP_ROUND_DOWN);
+}
+
+/*
+ * What remains of the limit after the charge: the largest epsilon of one more
+ * query, or rho if the query has no pure epsilon.
+ */
+static char *
+remainder_text(const dp_limit *limit, const dp_spent *spent,
+			   const dp_charge *charge, bool pure)
+{
+	dp_fixed	rho = dp_acct_fixed_add(spent->rho, charge->rho);
+	dp_spent	after = *spent;
+
+	if (!pure && limit->rho > 0)
+		return psprintf("rho %s",
+						dp_bridge_epsilon_text(dp_acct_fixed_left(limit->rho,
+																  rho),
+											   DP_ROUND_DOWN));
+	if (dp_acct_spent_add(&after, charge) != DP_OK)
+		return pstrdup("epsilon 0");
+	return psprintf("epsilon %s",
+					dp_bridge_epsilon_text(dp_ledger_remaining(limit, &after),
+										   DP_ROUND_DOWN));
+}
+
+/* How often a query of this price would still be admitted after a charge. */
+static int64
+calls_after(const dp_limit *limit, const dp_spent *spent,
+			const dp_charge *charge, const dp_charge *price)
+{
+	dp_spent	after = *spent;
+
+	if (dp_acct_spent_add(&after, charge) != DP_OK)
+		return 0;
+	return dp_acct_limit_calls(limit, &after, price);
+}
+
+/* What remains where it does not suffice for the charge. */
+static char *
+lacking_text(const dp_limit *limit, const dp_spent *spent,
+			 const dp_charge *charge, bool pure)
+{
+	const dp_charge none = {0};
+	dp_charge	without = *charge;
+	char	   *delta = remaining_text(limit->delta_sum, spent->delta, 0);
+	char	   *other = remainder_text(limit, spent, &none, pure);
+
+	if (dp_acct_fixed_add(spent->delta, charge->delta) <= limit->delta_sum)
+		return psprintf("%s remains", other);
+	without.delta = 0;
+	if (dp_acct_limit_calls(limit, spent, &without) > 0)
+		return psprintf("delta %s remains", delta);
+	return psprintf("%s and delta %s remain", other, delta);
+}
+
+static char *
+batch_text(const dp_ledger_preview *preview)
+{
+	if (preview->batch_used >= preview->batch_queries)
+		return psprintf("batch " INT64_FORMAT " is used up, the query would "
+						"be refused", preview->batch);
+	return psprintf("batch " INT64_FORMAT " has paid for it; %d of %d "
+					"queries remain", preview->batch,
+					preview->batch_queries - preview->batch_used,
+					preview->batch_queries);
+}
+
+/* What remains of the budget: after this charge, or if `charged`, now. */
+static char *
+budget_text(const dp_release_spec *spec, dp_ledger_standing *standing,
+			bool charged)
+{
+	const dp_charge none = {0};
+	bool		pure = spec->charge.epsilon != DP_FIXED_INFINITE;
+	dp_ledger_request request;
+	dp_ledger_preview preview;
+	dp_limit   *limit = &standing->limit;
+	dp_spent   *spent = &standing->spent;
+	StringInfoData text;
+	const dp_charge *charge = &preview.charged;
+	int64		calls;
+
+	dp_run_request(spec, &request);
+	dp_ledger_read_preview(&request, &preview);
+	if (!standing->found)
+		return pstrdup("none");
+	if (!charged && preview.batch != 0)
+		return batch_text(&preview);
+	if (standing->exempt)
+		return pstrdup("exempt from limits, recorded");
+	initStringInfo(&text);
+	calls = dp_acct_limit_calls(limit, spent, charge);
+	if (standing->capped &&
+		dp_acct_limit_calls(&standing->cap, &standing->cap_spent, charge) <
+		calls)
+	{
+		appendStringInfo(&text, "cap of the dataset: ");
+		limit = &standing->cap;
+		spent = &standing->cap_spent;
+		standing->renews = false;
+		calls = dp_acct_limit_calls(limit, spent, charge);
+	}
+	else
+		appendStringInfo(&text, "of %s: ", NameStr(standing->payer));
+	if (!charged && calls == 0)
+		appendStringInfo(&text, "not enough (%s)",
+						 lacking_text(limit, spent, charge, pure));
+	else
+		appendStringInfo(&text, "%s %s, delta %s and %s" INT64_FORMAT
+						 " queries like this remain",
+						 charged ? "now" : "after it",
+						 remainder_text(limit, spent,
+										charged ? &none : charge, pure),
+						 remaining_text(limit->delta_sum, spent->delta,
+										charged ? 0 : charge->delta),
+						 spec->part.partition != 0 ? "at least " : "",
+						 calls_after(limit, spent, charged ? &none : charge,
+									 &spec->charge));
+	if (standing->renews)
+		appendStringInfo(&text, ", renews %s",
+						 timestamptz_to_str(standing->renewal));
+	return text.data;
+}
+
+/*
+ * The plan of a query that runs before the release and is charged separately;
+ * releases in it are described there.  It is not executed, except with
+ * ANALYZE: PostgreSQL reads counters of some nodes (index-only scans, for one)
+ * without checking that there are any.  Returns the estimated number of its
+ * rows.
+ */
+static double
+explain_before(const dp_block *block, Query *subquery, const char *label,
+			   const char *text, EState *estate, ExplainState *es)
+{
+	ExplainState outer = *es;
+	PlannedStmt *plan;
+	QueryDesc  *desc;
+	double		rows;
+
+	plan = dp_run_plan_subquery(block, subquery,
+									estate->es_param_list_info);
+	desc = CreateQueryDesc(plan, DP_PRIVATE_QUERY_TEXT, GetActiveSnapshot(),
+						   InvalidSnapshot, None_Receiver,
+						   estate->es_param_list_info, estate->es_queryEnv,
+						   es->analyze ? INSTRUMENT_ROWS : 0);
+	ExecutorStart(desc, EXEC_FLAG_EXPLAIN_ONLY |
+				  (estate->es_top_eflags & DP_COMPAT_NO_VALUES));
+	ExplainOpenGroup(label, label, true, es);
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		ExplainPropertyText(label, text, es);
+		es->indent++;
+	}
+	ExplainPrintPlan(es, desc);
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+		es->indent--;
+	ExplainCloseGroup(label, label, true, es);
+	es->pstmt = outer.pstmt;
+	es->rtable = outer.rtable;
+	es->rtable_names = outer.rtable_names;
+	es->deparse_cxt = outer.deparse_cxt;
+	es->printed_subplans = outer.printed_subplans;
+	rows = plan->planTree->plan_rows;
+	ExecutorEnd(desc);
+	FreeQueryDesc(desc);
+	return rows;
+}
+
+/*
+ * The planner's estimate of how many rows of a public source a private row is
+ * joined with: all rows, divided by the number of distinct values of the
+ * columns that are equated (joined_rows.c counts them when the query runs).
+ */
+static double
+estimate_fanout(const dp_block *block, const dp_joined *source, double rows,
+				EState *estate)
+{
+	Query	   *distinct;
+	PlannedStmt *plan;
+
+	if (source->asked)
+		return 1;
+	if (source->keys == NIL)
+		return clamp_row_est(rows);
+	distinct = dp_block_distinct_columns(source->query, source->keys);
+	plan = dp_run_plan_subquery(block, distinct, estate->es_param_list_info);
+	return Max(1, rows / clamp_row_est(plan->planTree->plan_rows));
+}
+
+/* The queries that run before the release, each with its plan. */
+static void
+explain_all_before(const dp_block *block, EState *estate, ExplainState *es)
+{
+	double		fanout = 1;
+	ListCell   *lc;
+
+	foreach(lc, block->subqueries)
+		explain_before(block, lfirst(lc), "Subquery Before",
+					   "charged by itself", estate, es);
+	foreach(lc, block->sources)
+	{
+		const dp_joined *source = lfirst(lc);
+		bool		charged;
+		double		rows;
+
+		if (OidIsValid(source->relid) || source->twin != 0)
+			continue;
+		charged = dp_catalog_has_aggregate((Node *) source->query);
+		rows = explain_before(block, source->query, "Joined",
+							  charged ? "read before, charged by itself" :
+							  "read before", estate, es);
+		if (es->costs)
+			fanout *= estimate_fanout(block, source, rows, estate);
+	}
+	if (es->costs && rint(fanout) > 1)
+		ExplainPropertyText("Joined Rows",
+							psprintf("about %.0f of each private row",
+									 fanout), es);
+}
+
+/* The bound on the contribution of a unit with many rows. */
+static char *
+unit_bound_text(const dp_release_spec *spec)
+{
+	char	   *rows = psprintf("at most " INT64_FORMAT " row%s of a unit",
+								spec->max_rows,
+								spec->max_rows == 1 ? "" : "s");
+
+	if (spec->nkeys == 0)
+		return rows;
+	return psprintf("%s in each of at most " INT64_FORMAT " group%s%s", rows,
+					spec->max_keys, spec->max_keys == 1 ? "" : "s",
+					spec->undeclared && spec->max_keys > 1 ?
+					", and no more than are released" : "");
+}
+
+/* The protected relations that are read, each once. */
+static char *
+relations_text(const dp_block *block)
+{
+	List	   *named = NIL;
+	StringInfoData text;
+	ListCell   *lc;
+
+	initStringInfo(&text);
+	foreach(lc, block->relids)
+	{
+		Oid			relid = lfirst_oid(lc);
+
+		if (!OidIsValid(relid) || list_member_oid(named, relid))
+			continue;
+		appendStringInfo(&text, "%s%s", named == NIL ? "" : ", ",
+						 get_rel_name(relid));
+		named = lappend_oid(named, relid);
+	}
+	return text.data;
+}
+
+/* From how many units on an undeclared key is likely to be released. */
+static char *
+decision_text(const dp_key_law *law)
+{
+	return psprintf("released with probability 5%% from " UINT64_FORMAT
+					" units, 50%% from " UINT64_FORMAT ", 95%% from "
+					UINT64_FORMAT ", certainly from " UINT64_FORMAT,
+					dp_mech_key_units(law, 0.05), dp_mech_key_units(law, 0.5),
+					dp_mech_key_units(law, 0.95), 2 * law->threshold + 1);
+}
+
+/* The age of the stored answer that is returned. */
+static char *
+answer_text(TimestampTz stored_at)
+{
+	int64		age = (GetCurrentTimestamp() - stored_at) / USECS_PER_SEC;
+	const char *unit = "second";
+
+	if (age >= 2 * SECS_PER_HOUR)
+	{
+		age /= SECS_PER_HOUR;
+		unit = "hour";
+	}
+	else if (age >= 2 * SECS_PER_MINUTE)
+	{
+		age /= SECS_PER_MINUTE;
+		unit = "minute";
+	}
+	return psprintf("stored " INT64_FORMAT " %s%s ago, no charge", age, unit,
+					age == 1 ? "" : "s");
+}
+
+/*
+ * dp_run_explain
+ *	  Add a release to EXPLAIN's output; stored_at 0: no stored answer is
+ *	  known.  Charges nothing and reads no row.
+ */
+void
+dp_run_explain(const dp_release_spec *spec, bool charged,
+			   TimestampTz stored_at, EState *estate, ExplainState *es)
+{
+	char	   *large = dp_run_large_text(spec);
+	dp_ledger_standing standing;
+	int			i;
+
+	ExplainPropertyText("Dataset", spec->block->dataset, es);
+	ExplainPropertyText("Private Relation", relations_text(spec->block), es);
+	ExplainOpenGroup("Released Values", "Released Values", false, es);
+	for (i = 0; i < dp_run_count_values(spec); i++)
+	{
+		dp_description d = run_describe(spec, i);
+
+		explain_value(&d, es);
+	}
+	ExplainCloseGroup("Released Values", "Released Values", false, es);
+	ExplainPropertyText("Public Groups", spec->undeclared ?
+						psprintf(INT64_FORMAT " for each %s that is released",
+								 spec->groups, large != NULL ? "key" :
+								 "undeclared key") :
+						psprintf(INT64_FORMAT, spec->groups), es);
+	if (large != NULL)
+		ExplainPropertyText("Large Keys", large, es);
+	if (spec->undeclared)
+		ExplainPropertyText(large != NULL ? "Keys" : "Undeclared Keys",
+							decision_text(&spec->decision.law), es);
+	if (spec->block->size > 0)
+		ExplainPropertyText("Groups Left Out",
+							"where the noisy number of rows cannot be told "
+							"from none", es);
+	if (spec->block->key_conditions != NIL)
+		ExplainPropertyText("Combinations Left Out",
+							"those that WHERE excludes", es);
+	if (spec->many)
+		ExplainPropertyText("Contribution Bound", unit_bound_text(spec), es);
+	if (dp_run_disjoint_text(spec) != NULL)
+		ExplainPropertyText("Disjoint", dp_run_disjoint_text(spec), es);
+	if (dp_measure_cost_text(spec) != NULL)
+		ExplainPropertyText("Evaluated for Every Row",
+							dp_measure_cost_text(spec), es);
+	if (dp_run_is_free(spec))
+	{
+		ExplainPropertyText("Charge", "none: no private row is read", es);
+		return;
+	}
+	if (stored_at != 0)
+		ExplainPropertyText("Answer", answer_text(stored_at), es);
+	else
+		ExplainPropertyText("Charge", charge_text(&spec->charge), es);
+	if (spec->part.partition != 0)
+		ExplainPropertyText("Part",
+							psprintf("one value of column %s; all of them "
+									 "together cost what the costliest costs",
+									 get_attname(spec->block->relid,
+												 spec->block->part_attnum,
+												 false)), es);
+	/* auto_explain may call this after the query, without a snapshot */
+	if (!ActiveSnapshotSet())
+		return;
+	dp_ledger_read_standing(spec->block->dataset, &standing);
+	ExplainPropertyText("Budget", budget_text(spec, &standing,
+											  charged || stored_at != 0), es);
+	if (charged || (estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0)
+		explain_all_before(spec->block, estate, es);
+}

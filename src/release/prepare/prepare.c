@@ -1,0 +1,495 @@
+/*
+ * prepare.c
+ *	  From a block and its evaluated parameters to a release whose every
+ *	  public quantity is known.  Nothing here reads a private row.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "../../math/numbers/dp_numbers.h"
+#include "../../math/accounting/dp_accounting.h"
+#include "../../base/dp_base.h"
+#include "../../catalog/dp_catalog.h"
+#include "../../ledger/dp_ledger.h"
+#include "../../protect/dp_protect.h"
+#include "../../query/domains/dp_domains.h"
+#include "../../query/rowsets/dp_rowsets.h"
+#include "../../query/split/dp_split.h"
+#include "../../measure/units/dp_units.h"
+#include "../../measure/aggregates/dp_aggregates.h"
+#include "../rights/dp_rights.h"
+#include "dp_prepare.h"
+#include "prepare_internal.h"
+
+#define MAX_CELLS (64 * 1024 * 1024)	/* 1 GB */
+
+/*
+ * dp_run_parameter_exprs
+ *	  In order: what bounds may follow from (block->publics); every parameter
+ *	  (bounds, epsilon) of every aggregate; the value of the block's partition
+ *	  column.
+ */
+List *
+dp_run_parameter_exprs(const dp_block *block)
+{
+	List	   *parameters = copyObject(block->publics);
+	ListCell   *lc;
+
+	foreach(lc, block->values)
+	{
+		Aggref	   *aggregate = dp_block_aggregate(block,
+												   foreach_current_index(lc));
+		const dp_measure_ops *ops =
+		dp_measure_find(((const dp_value *) lfirst(lc))->kind);
+		int			n = strlen(dp_measure_form(ops, aggregate));
+		int			j;
+
+		for (j = 0; j < n; j++)
+			parameters = lappend(parameters,
+								 copyObject(dp_measure_parameter(ops,
+																 aggregate,
+																 j)));
+	}
+	if (block->part_attnum != 0)
+		parameters = lappend(parameters, copyObject(block->part_value));
+	return parameters;
+}
+
+/* Prepare the second argument of a pair: a column, or what it follows from. */
+static void
+prepare_second(const dp_block *block, Node *base, dp_second *second)
+{
+	Node	   *plain = base == NULL ? NULL : strip_implicit_coercions(base);
+
+	second->relid = block->relid;
+	second->base = base;
+	if (plain == NULL || !IsA(plain, Var))
+		return;
+	second->relid = list_nth_oid(block->relids, ((Var *) plain)->varno - 1);
+	second->base_attnum = OidIsValid(second->relid) ?
+		((Var *) plain)->varattno : 0;
+}
+
+static void
+prepare_measure(const dp_release_spec *spec, int n, const List *publics,
+				const dp_ledger_standing *standing, dp_measure *measure)
+{
+	const dp_block *block = spec->block;
+	const dp_value *value = list_nth(block->values, n);
+	Aggref	   *aggregate = dp_block_aggregate(block, n);
+
+	measure->ops = dp_measure_find(value->kind);
+	measure->value = value;
+	measure->aggregate = aggregate;
+	measure->form = dp_measure_form(measure->ops, aggregate);
+	measure->relids = block->relids;
+	measure->relid = value->base_leaf == 0 ? block->relid :
+		list_nth_oid(block->relids, value->base_leaf - 1);
+	measure->base_attnum = OidIsValid(measure->relid) ? value->base_attnum : 0;
+	measure->base = value->base;
+	measure->publics = publics;
+	measure->conditions = block->conditions;
+	prepare_second(block, value->second, &measure->second);
+	if (spec->many && measure->ops->add == NULL)
+		elog(ERROR, "rows of units cannot be bounded for dp_%s",
+			 measure->ops->name);
+	if (spec->undeclared && measure->ops->kind == DP_AGG_CONDITIONS)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("dp_pg.%s does not support undeclared keys",
+						measure->ops->name),
+				 errhint("Declare the keys, or count with dp_count and "
+						 "FILTER.")));
+	measure->contribution.many = spec->many;
+	measure->contribution.kappa = spec->many ? spec->max_keys : 1;
+	measure->contribution.rows = spec->many ? spec->max_rows : 1;
+	measure->contribution.replace = standing->replace_one;
+	measure->contribution.grouped = block->keys != NIL;
+	measure->gaussian = dp_setting_mechanism == DP_SETTING_GAUSSIAN;
+	measure->filter = dp_ledger_charge_filter(standing);
+	measure->ncells = 1;
+	measure->power = 1;
+	if (aggregate->args != NIL)
+	{
+		TargetEntry *argument = linitial(aggregate->args);
+
+		measure->argument_type = getBaseType(exprType((Node *)
+													  argument->expr));
+	}
+}
+
+/*
+ * How many aggregates of the block collect values of rows rather than a
+ * number.
+ */
+static int
+count_collections(const dp_block *block)
+{
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, block->values)
+	{
+		dp_aggregate_kind kind = ((const dp_value *) lfirst(lc))->kind;
+
+		if (kind == DP_AGG_QUANTILE || kind == DP_AGG_MEDIAN ||
+			kind == DP_AGG_MIN || kind == DP_AGG_MAX ||
+			dp_block_aggregate(block, foreach_current_index(lc))->aggdistinct)
+			n++;
+	}
+	return n;
+}
+
+/* Check that all groups fit into memory at once. */
+static void
+check_cells(int64 groups, int64 width)
+{
+	if (groups > 0 && width > MAX_CELLS / groups)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("query has too many groups for what it releases in "
+						"each"),
+				 errdetail("There are " INT64_FORMAT " public groups with "
+						   INT64_FORMAT " numbers each; at most %d numbers "
+						   "are kept.", groups, width, MAX_CELLS),
+				 errhint("Use fewer group keys, buckets or candidates.")));
+}
+
+/*
+ * The larger bounds of the relations in `leaves`, from which some rows are
+ * made.
+ */
+static dp_unit_bounds
+larger_bounds(const dp_block *block, const Bitmapset *leaves)
+{
+	dp_unit_bounds bounds = {0, 0};
+	int			n = -1;
+
+	while ((n = bms_next_member(leaves, n)) >= 0)
+	{
+		Oid			relid = list_nth_oid(block->relids, n - 1);
+		int64		rows;
+		int64		keys;
+
+		if (!OidIsValid(relid))
+			continue;
+		dp_protect_contribution(dp_run_look_up(block, relid), &rows, &keys);
+		bounds.rows = Max(bounds.rows, rows);
+		bounds.keys = Max(bounds.keys, keys);
+	}
+	return bounds;
+}
+
+/*
+ * dp_run_unit_bounds
+ *	  How many rows and groups of a unit count, by the current settings and
+ *	  declarations: the larger numbers of the relations that a row is made
+ *	  from, and the sum over arms of UNION ALL. 0 and 0 if a unit has one row,
+ *	  as it has if rows are grouped by unit.
+ */
+dp_unit_bounds
+dp_run_unit_bounds(const dp_block *block)
+{
+	dp_unit_bounds sum = {0, 0};
+	ListCell   *lc;
+
+	if (!block->many || block->single || dp_block_groups_once(block))
+		return sum;
+	foreach(lc, dp_block_row_leaves(block))
+	{
+		dp_unit_bounds bounds = larger_bounds(block, lfirst(lc));
+
+		sum.rows = Min(sum.rows + bounds.rows, PG_INT32_MAX);
+		sum.keys = Min(sum.keys + bounds.keys, PG_INT32_MAX);
+	}
+	if (dp_setting_max_rows > 0)
+		sum.rows = dp_setting_max_rows;
+	if (dp_setting_max_keys > 0)
+		sum.keys = dp_setting_max_keys;
+	return sum;
+}
+
+/*
+ * Limit the groups of a unit to those that exist; if some keys are not public,
+ * their number is unknown.
+ */
+static void
+set_unit_bounds(dp_release_spec *spec, const dp_unit_bounds *bounds)
+{
+	if (!spec->block->many)
+		return;
+	if (spec->nmeasures > DP_BOUND_COLUMNS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("query has too many private aggregates"),
+				 errdetail("Where a unit may have many rows, at most %d are "
+						   "possible.", DP_BOUND_COLUMNS),
+				 errhint("Ask in several queries.")));
+	spec->many = true;
+	spec->max_rows = Max(bounds->rows, 1);
+	spec->max_keys = Max(Min(bounds->keys, spec->undeclared ?
+							 DP_TOLD_KEYS_MAX : spec->groups), 1);
+}
+
+/* The location of the first bound that the call gives, or of the call. */
+static int
+bounds_location(const dp_measure *measure)
+{
+	const char *lower = strchr(measure->form, 'l');
+	int			location = lower == NULL ? -1 :
+		exprLocation((Node *) dp_measure_parameter(measure->ops,
+												   measure->aggregate,
+												   (int) (lower -
+														 measure->form)));
+
+	return location < 0 ? measure->aggregate->location : location;
+}
+
+/* Set what all values cost, apart from the decision about keys. */
+static void
+set_charge(dp_release_spec *spec)
+{
+	dp_charge  *charges = palloc(sizeof(dp_charge) * Max(spec->nmeasures, 1));
+	int			i;
+
+	for (i = 0; i < spec->nmeasures; i++)
+		charges[i] = spec->measures[i].charge;
+	dp_run_find_disjoint(spec);
+	dp_run_add_values(spec, charges, &spec->charge);
+	pfree(charges);
+}
+
+/*
+ * dp_run_prepare
+ *	  See dp_prepare.h; *location receives the query position of what is
+ *	  checked.
+ *
+ * Errors: 22023 for bad parameters, 54000 for too many groups; nothing has
+ * been charged then.
+ */
+dp_release_spec *
+dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
+				   List *arguments, List *domains,
+				   const dp_unit_bounds *bounds, Snapshot snapshot,
+				   int *location)
+{
+	dp_release_spec *spec = palloc0(sizeof(dp_release_spec));
+	int			collections = count_collections(block);
+	int64		width = 0;
+	int			next = list_length(block->publics);
+	List	   *publics = list_copy_head(arguments, next);
+	int			share;
+	int			first;
+	int			column;
+	int			i;
+
+	spec->block = block;
+	spec->arguments = arguments;
+	spec->replace_one = standing->replace_one;
+	spec->nmeasures = list_length(block->values);
+	spec->measures = palloc0(sizeof(dp_measure) * Max(spec->nmeasures, 1));
+	spec->nkeys = list_length(domains);
+	spec->domains = palloc0(sizeof(dp_domain *) * Max(spec->nkeys, 1));
+	for (i = 0; i < spec->nkeys; i++)
+		spec->domains[i] = list_nth(domains, i);
+	dp_run_find_large_keys(spec);
+	block = spec->block;
+	share = dp_run_share(spec);
+	spec->held = spec->undeclared ? 1 : spec->groups;
+	set_unit_bounds(spec, bounds);
+	if (spec->undeclared)
+		dp_measure_set_decision(spec, share);
+	first = column = block->keys == NIL ? 0 : 1;	/* after the place */
+	for (i = 0; i < spec->nmeasures; i++)
+	{
+		dp_measure *measure = &spec->measures[i];
+		List	   *exact;
+
+		CHECK_FOR_INTERRUPTS();
+		prepare_measure(spec, i, publics, standing, measure);
+		measure->groups = spec->held;
+		measure->collections = collections;
+		measure->arguments = list_copy_head(list_copy_tail(arguments, next),
+											strlen(measure->form));
+		next += list_length(measure->arguments);
+		dp_measure_set_parameters(measure, share, location);
+		*location = bounds_location(measure);
+		if (spec->undeclared && spec->max_keys > 1)
+			dp_measure_keep_unprepared(measure);
+		measure->ops->prepare(measure);
+		if (measure->unprepared != NULL)
+			dp_measure_allow_fewer(measure);
+		width += measure->ncells;
+		measure->first_column = column;
+		measure->first_exact = column - first;
+		exact = measure->ops->inner(measure);
+		measure->columns = list_length(exact);
+		column += measure->columns;
+		spec->exact = list_concat(spec->exact, exact);
+	}
+	*location = -1;
+	set_charge(spec);
+	if (block->part_attnum != 0)
+		dp_run_set_part(spec, list_nth_node(Const, arguments, next), snapshot);
+	check_cells(spec->held, width);
+	dp_measure_set_states(spec);
+	spec->memory = dp_measure_memory(spec);
+	spec->row = dp_measure_row_memory(spec);
+	return spec;
+}
+
+/*
+ * dp_run_is_free
+ *	  Does the release return public values only: public keys without
+ *	  aggregates, or no group at all? Then no row is read and nothing charged.
+ */
+bool
+dp_run_is_free(const dp_release_spec *spec)
+{
+	return (spec->nmeasures == 0 && !spec->undeclared) || spec->groups == 0;
+}
+
+/*
+ * dp_run_count_values
+ *	  How many values the release charges for: its measurements, and the
+ *	  decision which undeclared keys are released.
+ */
+int
+dp_run_count_values(const dp_release_spec *spec)
+{
+	return spec->nmeasures + (spec->undeclared ? 1 : 0);
+}
+
+/* The epsilon of one value, checked against the ceiling. */
+static dp_fixed
+prepare_check_price(const dp_release_spec *spec, const dp_rational *epsilon,
+					const dp_ledger_standing *standing)
+{
+	dp_fixed	price;
+
+	dp_bridge_check_status(dp_acct_fixed_from_rational(epsilon, DP_ROUND_UP,
+													   &price),
+						   "compare epsilon with what the dataset allows");
+	dp_ledger_check_ceiling(standing, spec->block->dataset, price);
+	return price;
+}
+
+/*
+ * dp_run_check_prices
+ *	  Check every price against the ceiling of the dataset and against delta,
+ *	  and the sum of the requested epsilons against the floors of server and
+ *	  dataset.  Nothing has been charged yet.
+ *
+ * dp_pg.split rounds each part down, so the sum may fall short by less than
+ * one unit for each.
+ */
+void
+dp_run_check_prices(const dp_release_spec *spec,
+						const dp_ledger_standing *standing)
+{
+	dp_charge	asked = {0};
+	dp_charge  *prices;
+	dp_fixed	lost = dp_bridge_splits() ?
+	(dp_fixed) dp_run_count_values(spec) : 0;
+	int			i;
+
+	if (dp_run_is_free(spec))
+		return;
+	if (spec->undeclared)
+	{
+		asked.epsilon = prepare_check_price(spec, &spec->decision.epsilon,
+											standing);
+		dp_ledger_check_delta(standing, spec->block->dataset,
+							  spec->decision.delta);
+	}
+	prices = palloc0(sizeof(dp_charge) * Max(spec->nmeasures, 1));
+	for (i = 0; i < spec->nmeasures; i++)
+	{
+		prices[i].epsilon = prepare_check_price(spec,
+												&spec->measures[i].epsilon,
+												standing);
+		if (spec->measures[i].mechanism == DP_MECHANISM_GAUSSIAN)
+			dp_ledger_check_delta(standing, spec->block->dataset,
+								  spec->measures[i].delta);
+	}
+	dp_run_add_values(spec, prices, &asked);
+	if (dp_acct_fixed_add(asked.epsilon, lost) < dp_ledger_floor(standing))
+		dp_ledger_check_floor(standing, spec->block->dataset, asked.epsilon);
+}
+
+/* The mechanism's name, for the ledger and EXPLAIN. */
+const char *
+dp_run_mechanism_name(const dp_measure *measure)
+{
+	switch (measure->mechanism)
+	{
+		case DP_MECHANISM_LAPLACE:
+			return "discrete Laplace";
+		case DP_MECHANISM_GAUSSIAN:
+			return "discrete Gaussian";
+		case DP_MECHANISM_PERMUTE_AND_FLIP:
+			return "permute-and-flip";
+		case DP_MECHANISM_EXPONENTIAL:
+			return "exponential mechanism";
+	}
+	return "unknown";
+}
+
+const char	dp_run_decision_name[] = "truncated Laplace";
+
+/*
+ * mechanism_text
+ *	  For the ledger: "discrete Laplace: count, sum; permute-and-flip:
+ *	  argmax", cut to its column.
+ */
+static char *
+mechanism_text(const dp_release_spec *spec)
+{
+	StringInfoData text;
+	dp_mechanism mechanism;
+	int			i;
+
+	initStringInfo(&text);
+	if (spec->undeclared)
+		appendStringInfo(&text, "%s: keys", dp_run_decision_name);
+	for (mechanism = 0; mechanism < DP_MECHANISMS; mechanism++)
+	{
+		bool		first = true;
+
+		for (i = 0; i < spec->nmeasures; i++)
+		{
+			const dp_measure *measure = &spec->measures[i];
+
+			if (measure->mechanism != mechanism)
+				continue;
+			if (first)
+				appendStringInfo(&text, "%s%s: ", text.len > 0 ? "; " : "",
+								 dp_run_mechanism_name(measure));
+			appendStringInfo(&text, "%s%s", first ? "" : ", ",
+							 measure->ops->name);
+			first = false;
+		}
+	}
+	if (text.len >= DP_MECHANISM_LENGTH)
+		strcpy(text.data + DP_MECHANISM_LENGTH - 4, "...");
+	return text.data;
+}
+
+/* dp_run_request: fill in what the release asks the ledger for. */
+void
+dp_run_request(const dp_release_spec *spec, dp_ledger_request *request)
+{
+	memset(request, 0, sizeof(*request));
+	namestrcpy(&request->dataset, spec->block->dataset);
+	strlcpy(request->mechanism, mechanism_text(spec),
+			DP_MECHANISM_LENGTH);
+	request->charge = spec->charge;
+	request->releases = dp_run_count_values(spec);
+	request->fingerprint = spec->block->fingerprint;
+	request->replace_one = spec->replace_one;
+	request->part = spec->part;
+}

@@ -1,0 +1,30 @@
+/*
+ * prepare_internal.h
+ *	  Private to prepare: prices, and the values of keys.
+ */
+#ifndef PREPARE_INTERNAL_H
+#define PREPARE_INTERNAL_H
+
+#include "executor/instrument.h"
+#include "executor/tuptable.h"
+#include "nodes/execnodes.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/planner.h"
+#include "tcop/dest.h"
+#include "utils/tuplestore.h"
+
+#include "../../math/accounting/dp_accounting.h"
+#include "../../measure/aggregates/dp_aggregates.h"
+
+/* price.c */
+extern void dp_run_find_disjoint(dp_release_spec *spec);
+extern void dp_run_add_values(const dp_release_spec *spec,
+							  const dp_charge *charges, dp_charge *sum);
+extern void dp_run_set_part(dp_release_spec *spec, Const *value,
+							Snapshot snapshot);
+
+/* group_keys.c */
+extern void dp_run_find_large_keys(dp_release_spec *spec);
+extern int	dp_run_share(const dp_release_spec *spec);
+
+#endif							/* PREPARE_INTERNAL_H */
