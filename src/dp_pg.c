@@ -32,17 +32,17 @@ _PG_init(void)
 {
 	if (!process_shared_preload_libraries_in_progress)
 		return;
-	dp_bridge_settings_init();
-	dp_bridge_hooks_init();
-	dp_bridge_workers_init();
+	dp_base_settings_init();
+	dp_base_hooks_init();
+	dp_base_workers_init();
 	dp_ledger_init();
 	dp_reader_init();
 	dp_protect_init();
-	dp_block_init();
-	dp_reuse_init();
+	dp_split_init();
+	dp_answers_init();
 	dp_run_init();
-	dp_reading_init();
+	dp_readings_init();
 	dp_workload_init();
-	dp_session_init();
-	dp_synth_init();
+	dp_sessions_init();
+	dp_tables_init();
 }

@@ -15,12 +15,12 @@
 #include "dp_base.h"
 
 /*
- * dp_bridge_declared_type
+ * dp_base_declared_type
  *	  Declared type of a parameter of the called function, which tells how to
  *	  read its Datum.  (Some callers have no call expression.)
  */
 Oid
-dp_bridge_declared_type(FunctionCallInfo fcinfo, int place)
+dp_base_declared_type(FunctionCallInfo fcinfo, int place)
 {
 	Oid		   *types;
 	int			n;
@@ -33,31 +33,31 @@ dp_bridge_declared_type(FunctionCallInfo fcinfo, int place)
 }
 
 /*
- * dp_bridge_number
+ * dp_base_number
  *	  An argument of type numeric or double precision, as numeric.  A double is
  *	  converted by its shortest decimal text, so that 0.1 means the same in
  *	  both.  NULL pointer for SQL NULL.
  */
 Numeric
-dp_bridge_number(FunctionCallInfo fcinfo, int place)
+dp_base_number(FunctionCallInfo fcinfo, int place)
 {
 	if (PG_ARGISNULL(place))
 		return NULL;
-	if (dp_bridge_declared_type(fcinfo, place) == FLOAT8OID)
-		return dp_bridge_float8_to_numeric(PG_GETARG_FLOAT8(place));
+	if (dp_base_declared_type(fcinfo, place) == FLOAT8OID)
+		return dp_base_float8_to_numeric(PG_GETARG_FLOAT8(place));
 	return PG_GETARG_NUMERIC(place);
 }
 
 /*
- * dp_bridge_require_argument
+ * dp_base_require_argument
  *	  Raise an error if the argument is NULL.  `what` names it; hint may be
  *	  NULL.
  *
  * Errors: 22004.
  */
 void
-dp_bridge_require_argument(FunctionCallInfo fcinfo, int place,
-						   const char *what, const char *hint)
+dp_base_require_argument(FunctionCallInfo fcinfo, int place,
+						 const char *what, const char *hint)
 {
 	if (PG_ARGISNULL(place))
 		ereport(ERROR,
@@ -67,7 +67,7 @@ dp_bridge_require_argument(FunctionCallInfo fcinfo, int place,
 }
 
 /*
- * dp_bridge_epsilon
+ * dp_base_epsilon
  *	  An epsilon, or dp_pg.epsilon for NULL, in both forms.  More than 24
  *	  digits after the point raise an error, so nothing is rounded: noise and
  *	  charge use the same number.
@@ -75,17 +75,17 @@ dp_bridge_require_argument(FunctionCallInfo fcinfo, int place,
  * Errors: 22023.
  */
 dp_rational
-dp_bridge_epsilon(FunctionCallInfo fcinfo, int place, dp_fixed *fixed)
+dp_base_epsilon(FunctionCallInfo fcinfo, int place, dp_fixed *fixed)
 {
-	Numeric		x = dp_bridge_number(fcinfo, place);
+	Numeric		x = dp_base_number(fcinfo, place);
 	dp_rational epsilon;
 
 	if (x == NULL)
-		x = dp_bridge_text_to_numeric(dp_setting_epsilon);
-	epsilon = dp_bridge_check_epsilon(x, false, "epsilon");
-	dp_bridge_check_status(dp_acct_fixed_from_rational(&epsilon, DP_ROUND_UP,
-													   fixed),
-						   "read epsilon");
+		x = dp_base_text_to_numeric(dp_setting_epsilon);
+	epsilon = dp_base_check_epsilon(x, false, "epsilon");
+	dp_base_check_status(dp_accounting_fixed_from_rational(&epsilon,
+														   DP_ROUND_UP, fixed),
+						 "read epsilon");
 	return epsilon;
 }
 
@@ -107,25 +107,25 @@ range_text(dp_number_range range)
 }
 
 /*
- * dp_bridge_check_number
+ * dp_base_check_number
  *	  Round x, which must be in the range, to 24 digits after the point.
  *	  `name` is the argument's name; x is a NULL pointer for SQL NULL.
  *
  * Errors: 22023.
  */
 dp_fixed
-dp_bridge_check_number(Numeric x, const char *name, dp_number_range range,
-					   dp_rounding rounding, const char *hint)
+dp_base_check_number(Numeric x, const char *name, dp_number_range range,
+					 dp_rounding rounding, const char *hint)
 {
 	bool		fraction = range == DP_RANGE_DELTA || range == DP_RANGE_INNER;
 	bool		positive = range == DP_RANGE_POSITIVE ||
 		range == DP_RANGE_INNER;
 	dp_fixed	fixed = 0;
-	dp_number_fault fault = dp_bridge_numeric_to_fixed(x, rounding, &fixed);
+	dp_number_fault fault = dp_base_numeric_to_fixed(x, rounding, &fixed);
 	const char *problem = NULL;
 
 	if (fault != DP_NUMBER_OK)
-		problem = dp_bridge_number_fault_text(fault);
+		problem = dp_base_number_fault_text(fault);
 	else if (fixed == 0 && positive)
 		problem = "zero, or below 10^-24, which counts as zero";
 	else if (fixed >= DP_FIXED_ONE && fraction)
@@ -146,11 +146,11 @@ dp_bridge_check_number(Numeric x, const char *name, dp_number_range range,
 }
 
 /*
- * dp_bridge_raise_parameter
+ * dp_base_raise_parameter
  *	  Raise 22023: invalid parameter.
  */
 void
-dp_bridge_raise_parameter(const char *message, const char *hint)
+dp_base_raise_parameter(const char *message, const char *hint)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -159,31 +159,31 @@ dp_bridge_raise_parameter(const char *message, const char *hint)
 }
 
 /*
- * dp_bridge_failure
+ * dp_base_failure
  *	  1 - confidence, in (0, 1); the confidence is rounded up.  `promise`
  *	  completes "the probability that" in the hint.
  *
  * Errors: 22004 NULL, 22023.
  */
 dp_fixed
-dp_bridge_failure(FunctionCallInfo fcinfo, int place, const char *promise)
+dp_base_failure(FunctionCallInfo fcinfo, int place, const char *promise)
 {
 	char	   *hint = psprintf("It is the probability that %s, such as "
 								"0.95.", promise);
 
-	dp_bridge_require_argument(fcinfo, place, "confidence", hint);
+	dp_base_require_argument(fcinfo, place, "confidence", hint);
 	return DP_FIXED_ONE -
-		dp_bridge_check_number(dp_bridge_number(fcinfo, place), "confidence",
-							   DP_RANGE_INNER, DP_ROUND_UP, hint);
+		dp_base_check_number(dp_base_number(fcinfo, place), "confidence",
+							 DP_RANGE_INNER, DP_ROUND_UP, hint);
 }
 
 /*
- * dp_bridge_require_aggregate
+ * dp_base_require_aggregate
  *	  Raise 0A000 unless called by an Agg, which owns the state. *context,
  *	  unless NULL, gets its aggregate context.
  */
 void
-dp_bridge_require_aggregate(FunctionCallInfo fcinfo, MemoryContext *context)
+dp_base_require_aggregate(FunctionCallInfo fcinfo, MemoryContext *context)
 {
 	if (!AggCheckCallContext(fcinfo, context))
 		ereport(ERROR,
@@ -192,18 +192,18 @@ dp_bridge_require_aggregate(FunctionCallInfo fcinfo, MemoryContext *context)
 						"aggregate")));
 }
 
-/* dp_bridge_forbid_input: raise 0A000; users cannot make values of `type`. */
+/* dp_base_forbid_input: raise 0A000; users cannot make values of `type`. */
 void
-dp_bridge_forbid_input(const char *type)
+dp_base_forbid_input(const char *type)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("cannot accept a value of type %s", type)));
 }
 
-/* dp_bridge_forbid_output: raise 0A000; values of `type` are private. */
+/* dp_base_forbid_output: raise 0A000; values of `type` are private. */
 void
-dp_bridge_forbid_output(const char *type)
+dp_base_forbid_output(const char *type)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -211,7 +211,7 @@ dp_bridge_forbid_output(const char *type)
 }
 
 /*
- * dp_bridge_check_call_site
+ * dp_base_check_call_site
  *	  Check, once per call site of a function that updates its state in place,
  *	  that it is called by an Agg and by a private query (`ours`): elsewhere an
  *	  inner aggregate can only be given a NULL spec.  Marks the call site as
@@ -220,8 +220,8 @@ dp_bridge_forbid_output(const char *type)
  * Errors: 0A000.
  */
 void
-dp_bridge_check_call_site(FunctionCallInfo fcinfo, bool ours,
-						  const char *aggregate, const char *hint)
+dp_base_check_call_site(FunctionCallInfo fcinfo, bool ours,
+						const char *aggregate, const char *hint)
 {
 	if (!ours)
 		ereport(ERROR,
@@ -229,16 +229,16 @@ dp_bridge_check_call_site(FunctionCallInfo fcinfo, bool ours,
 				 errmsg("%s can be used only inside private queries",
 						aggregate),
 				 errhint("%s", hint)));
-	dp_bridge_require_aggregate(fcinfo, NULL);
+	dp_base_require_aggregate(fcinfo, NULL);
 	fcinfo->flinfo->fn_extra = fcinfo->flinfo;
 }
 
 /*
- * dp_bridge_make_row
+ * dp_base_make_row
  *	  The result row of a function with OUT parameters.
  */
 Datum
-dp_bridge_make_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
+dp_base_make_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 {
 	TupleDesc	desc;
 
@@ -249,21 +249,21 @@ dp_bridge_make_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 }
 
 /*
- * dp_bridge_sparse_method
+ * dp_base_sparse_method
  *	  An argument that names a method of sparse vector.
  *
  * Errors: 22004 NULL, 22023 no such method.
  */
 dp_sparse_method
-dp_bridge_sparse_method(FunctionCallInfo fcinfo, int place)
+dp_base_sparse_method(FunctionCallInfo fcinfo, int place)
 {
 	dp_sparse_method method = DP_SPARSE_BEST;
 	char	   *name;
 
-	dp_bridge_require_argument(fcinfo, place, "method",
-							   "Leave it out for method best.");
+	dp_base_require_argument(fcinfo, place, "method",
+							 "Leave it out for method best.");
 	name = text_to_cstring(PG_GETARG_TEXT_PP(place));
-	if (!dp_acct_sparse_parse(name, &method))
+	if (!dp_accounting_sparse_parse(name, &method))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("unknown method \"%s\"", name),

@@ -22,7 +22,7 @@ extern char *dp_setting_epsilon_floor;	/* dp_pg.epsilon_floor, superuser */
 extern char *dp_setting_epsilon_ceiling;	/* dp_pg.epsilon_ceiling */
 
 /* ---- the pool of processes (workers.c) ---- */
-extern PGDLLEXPORT void dp_bridge_worker_main(Datum arg);
+extern PGDLLEXPORT void dp_base_worker_main(Datum arg);
 
 /* ---- numbers (number.c) ---- */
 
@@ -33,7 +33,7 @@ extern PGDLLEXPORT void dp_bridge_worker_main(Datum arg);
 #define DP_SCALE_LOG2 100
 
 /* ---- pages made resident before rows are read (resident.c) ---- */
-extern bool dp_bridge_populate(char *memory, Size bytes);
-extern bool dp_bridge_populate_heap(char *but, Size bytes);
+extern bool dp_base_populate(char *memory, Size bytes);
+extern bool dp_base_populate_heap(char *but, Size bytes);
 
 #endif							/* BASE_INTERNAL_H */

@@ -16,12 +16,12 @@
 /* ---- rights ---- */
 
 /*
- * dp_bridge_check_entries
+ * dp_base_check_entries
  *	  Check rights on entries as PostgreSQL does, but without hooks; infos
  *	  exist from 16 on.
  */
 bool
-dp_bridge_check_entries(List *entries, List *infos, bool raise)
+dp_base_check_entries(List *entries, List *infos, bool raise)
 {
 	ExecutorCheckPerms_hook_type hook = ExecutorCheckPerms_hook;
 	bool		passed = false;
@@ -47,9 +47,9 @@ static bool
 compat_check_level(Query *level, bool raise)
 {
 #if PG_VERSION_NUM >= 160000
-	return dp_bridge_check_entries(level->rtable, level->rteperminfos, raise);
+	return dp_base_check_entries(level->rtable, level->rteperminfos, raise);
 #else
-	return dp_bridge_check_entries(level->rtable, NIL, raise);
+	return dp_base_check_entries(level->rtable, NIL, raise);
 #endif
 }
 
@@ -71,36 +71,36 @@ has_table_rights(const Query *level)
 #endif
 		/* partitions added to a plan ask for no rights */
 		if (entry->requiredPerms != 0 &&
-			!dp_bridge_has_table_rights(entry->relid, entry->checkAsUser,
-										entry->requiredPerms))
+			!dp_base_has_table_rights(entry->relid, entry->checkAsUser,
+									  entry->requiredPerms))
 			return false;
 	}
 	return true;
 }
 
-/* dp_bridge_has_rights: see dp_compat.h. */
+/* dp_base_has_rights: see dp_compat.h. */
 bool
-dp_bridge_has_rights(Query *level)
+dp_base_has_rights(Query *level)
 {
 	return has_table_rights(level) || compat_check_level(level, false);
 }
 
-/* dp_bridge_check_rights: likewise. */
+/* dp_base_check_rights: likewise. */
 void
-dp_bridge_check_rights(Query *level)
+dp_base_check_rights(Query *level)
 {
 	(void) compat_check_level(level, true);
 }
 
 /*
- * dp_bridge_ask_others
+ * dp_base_ask_others
  *	  Call other libraries' ExecutorCheckPerms_hook, which must be set, for a
  *	  level, as PostgreSQL does when an executor starts.
  *
  * Errors: 42501, or what the hook raises.
  */
 void
-dp_bridge_ask_others(Query *level)
+dp_base_ask_others(Query *level)
 {
 	bool		passed;
 
@@ -117,12 +117,12 @@ dp_bridge_ask_others(Query *level)
 }
 
 /*
- * dp_bridge_reads_system_column
+ * dp_base_reads_system_column
  *	  Does a level ask to read what only a table's own rows have, such as ctid,
  *	  of one of its entries?
  */
 bool
-dp_bridge_reads_system_column(Query *level, RangeTblEntry *entry)
+dp_base_reads_system_column(Query *level, RangeTblEntry *entry)
 {
 	Bitmapset  *columns;
 	int			first;
@@ -154,7 +154,7 @@ ungroup_walker(Node *node, void *context)
 		return false;
 	if (IsA(node, Query))
 	{
-		dp_bridge_ungroup((Query *) node);
+		dp_base_ungroup((Query *) node);
 		return false;
 	}
 	return expression_tree_walker(node, ungroup_walker, context);
@@ -181,9 +181,9 @@ place_keys(Query *level)
 	}
 }
 
-/* dp_bridge_ungroup: see dp_compat.h. */
+/* dp_base_ungroup: see dp_compat.h. */
 void
-dp_bridge_ungroup(Query *level)
+dp_base_ungroup(Query *level)
 {
 	(void) ungroup_walker((Node *) level->targetList, NULL);
 	(void) ungroup_walker(level->havingQual, NULL);
@@ -201,21 +201,21 @@ dp_bridge_ungroup(Query *level)
 
 #else
 
-/* dp_bridge_ungroup: see dp_compat.h. */
+/* dp_base_ungroup: see dp_compat.h. */
 void
-dp_bridge_ungroup(Query *level)
+dp_base_ungroup(Query *level)
 {
 }
 
 #endif
 
 /*
- * dp_bridge_stands_for
+ * dp_base_stands_for
  *	  What the columns of a range table entry stand for, if they are only names
  *	  of expressions of the level; otherwise NIL.
  */
 List *
-dp_bridge_stands_for(const RangeTblEntry *entry)
+dp_base_stands_for(const RangeTblEntry *entry)
 {
 #if PG_VERSION_NUM >= 180000
 	if (entry->rtekind == RTE_GROUP)
@@ -227,11 +227,11 @@ dp_bridge_stands_for(const RangeTblEntry *entry)
 /* ---- joins ---- */
 
 /*
- * dp_bridge_forget_nulling
+ * dp_base_forget_nulling
  *	  Drop the record of the outer joins that can make a column NULL.
  */
 void
-dp_bridge_forget_nulling(Var *var)
+dp_base_forget_nulling(Var *var)
 {
 #if PG_VERSION_NUM >= 160000
 	var->varnullingrels = NULL;
@@ -239,13 +239,13 @@ dp_bridge_forget_nulling(Var *var)
 }
 
 /*
- * dp_bridge_add_nulling
+ * dp_base_add_nulling
  *	  Record in the columns of an expression, from 16 on, that an outer join,
  *	  given by its number, can make them NULL; returns the expression or a
  *	  copy.
  */
 Node *
-dp_bridge_add_nulling(Node *node, int join)
+dp_base_add_nulling(Node *node, int join)
 {
 #if PG_VERSION_NUM >= 160000
 	return add_nulling_relids(node, pull_varnos(NULL, node),
@@ -256,12 +256,12 @@ dp_bridge_add_nulling(Node *node, int join)
 }
 
 /*
- * dp_bridge_remove_nulling
+ * dp_base_remove_nulling
  *	  Joins of a level, given by their numbers, are no longer outer joins:
  *	  remove them from its expressions and its functions in FROM.
  */
 void
-dp_bridge_remove_nulling(Query *level, const Bitmapset *joins)
+dp_base_remove_nulling(Query *level, const Bitmapset *joins)
 {
 #if PG_VERSION_NUM >= 160000
 	ListCell   *lc;
@@ -283,9 +283,9 @@ dp_bridge_remove_nulling(Query *level, const Bitmapset *joins)
 
 /* ---- settings ---- */
 
-/* dp_bridge_find_setting: see dp_compat.h. */
+/* dp_base_find_setting: see dp_compat.h. */
 struct config_generic *
-dp_bridge_find_setting(const char *name)
+dp_base_find_setting(const char *name)
 {
 #if PG_VERSION_NUM >= 160000
 	return find_option(name, false, false, ERROR);
@@ -304,9 +304,9 @@ dp_bridge_find_setting(const char *name)
 
 /* ---- generated columns ---- */
 
-/* dp_bridge_virtual_expression: see dp_compat.h. */
+/* dp_base_virtual_expression: see dp_compat.h. */
 Node *
-dp_bridge_virtual_expression(Relation rel, AttrNumber attnum)
+dp_base_virtual_expression(Relation rel, AttrNumber attnum)
 {
 #if PG_VERSION_NUM >= 180000
 	TupleDesc	desc = RelationGetDescr(rel);

@@ -55,7 +55,7 @@ contains_walker(Node *node, void *context)
 }
 
 /*
- * dp_bridge_contains
+ * dp_base_contains
  *	  Whether a test holds for a node of a tree, or false for NULL.  The walk
  *	  ends at the first such node; a test that collects returns false.
  *
@@ -69,7 +69,7 @@ contains_walker(Node *node, void *context)
  *				tested
  */
 bool
-dp_bridge_contains(Node *tree, dp_node_test test, void *context, int flags)
+dp_base_contains(Node *tree, dp_node_test test, void *context, int flags)
 {
 	bool		level = tree != NULL && IsA(tree, Query);
 	contains_walk walk = {{context, NULL, level ? -1 : 0}, test, flags};
@@ -79,12 +79,12 @@ dp_bridge_contains(Node *tree, dp_node_test test, void *context, int flags)
 }
 
 /*
- * dp_bridge_unlabelled
+ * dp_base_unlabelled
  *	  The expression, which may be NULL, below casts to binary-compatible
  *	  types.
  */
 Node *
-dp_bridge_unlabelled(const Node *node)
+dp_base_unlabelled(const Node *node)
 {
 	while (node != NULL && IsA(node, RelabelType))
 		node = (const Node *) ((const RelabelType *) node)->arg;

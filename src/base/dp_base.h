@@ -26,34 +26,34 @@
 struct BackgroundWorkerHandle;
 
 /* ---- hooks (hooks.c) ---- */
-typedef void (*dp_bridge_hook) (void);
+typedef void (*dp_base_hook) (void);
 
-#define DP_BRIDGE_HOOKS 40		/* at most */
+#define DP_BASE_HOOKS 40		/* at most */
 
 /* Hooks that were removed from a process. */
-typedef struct dp_bridge_hooks
+typedef struct dp_base_hooks
 {
-	dp_bridge_hook variable[DP_BRIDGE_HOOKS];
-	dp_bridge_hook next[DP_BRIDGE_HOOKS];	/* what our first one calls */
+	dp_base_hook variable[DP_BASE_HOOKS];
+	dp_base_hook next[DP_BASE_HOOKS];		/* what our first one calls */
 	void	   *plugin;			/* of PL/pgSQL */
-} dp_bridge_hooks;
+} dp_base_hooks;
 
 /*
- * dp_bridge_add_hook: install a hook while the library is preloaded, with the
+ * dp_base_add_hook: install a hook while the library is preloaded, with the
  * hook that it is to call in *next.
  */
-#define dp_bridge_add_hook(variable, ours, next) \
+#define dp_base_add_hook(variable, ours, next) \
 	(*(next) = *(variable), *(variable) = (ours), \
-	 dp_bridge_note_hook((dp_bridge_hook *) (variable), \
-						 (dp_bridge_hook *) (next)))
+	 dp_base_note_hook((dp_base_hook *) (variable), \
+					   (dp_base_hook *) (next)))
 
-extern void dp_bridge_hooks_init(void);
-extern void dp_bridge_note_hook(dp_bridge_hook *variable,
-								dp_bridge_hook *next);
-extern void dp_bridge_be_alone(void);
-extern void dp_bridge_start_alone(dp_bridge_hooks *aside);
-extern void dp_bridge_clear_hooks(dp_bridge_hooks *aside);
-extern void dp_bridge_restore_hooks(const dp_bridge_hooks *aside);
+extern void dp_base_hooks_init(void);
+extern void dp_base_note_hook(dp_base_hook *variable,
+							  dp_base_hook *next);
+extern void dp_base_be_alone(void);
+extern void dp_base_start_alone(dp_base_hooks *aside);
+extern void dp_base_clear_hooks(dp_base_hooks *aside);
+extern void dp_base_restore_hooks(const dp_base_hooks *aside);
 
 /* ---- settings (settings.c) ---- */
 extern char *dp_setting_epsilon;	/* dp_pg.epsilon, decimal text */
@@ -80,30 +80,30 @@ extern int	dp_setting_run_timeout; /* dp_pg.run_timeout, ms; 0: none */
 extern int	dp_setting_reuse_limit; /* dp_pg.reuse_limit, kB */
 extern int	dp_setting_worker_idle; /* dp_pg.worker_idle, ms */
 extern int	dp_setting_worker_lock_timeout; /* dp_pg.worker_lock_timeout, ms */
-extern void dp_bridge_settings_init(void);
-extern bool dp_bridge_splits(void); /* dp_pg.split */
-extern bool dp_bridge_suppresses(void); /* dp_pg.suppress */
-extern int64 dp_bridge_reuse_age(void);
-extern void dp_bridge_set_local(const char *name, const char *value);
+extern void dp_base_settings_init(void);
+extern bool dp_base_splits(void);	/* dp_pg.split */
+extern bool dp_base_suppresses(void);	/* dp_pg.suppress */
+extern int64 dp_base_reuse_age(void);
+extern void dp_base_set_local(const char *name, const char *value);
 
 /* ---- how long a client's settings last (settings.c) ---- */
-extern void dp_bridge_check_scope(void);	/* 55000 */
+extern void dp_base_check_scope(void);		/* 55000 */
 
 /* ---- settings that are durations (settings.c) ---- */
 
 /* Whether the library was loaded by shared_preload_libraries. */
-extern bool dp_bridge_preloaded(void);
-extern void dp_bridge_require_preload(void);	/* 55000 otherwise */
+extern bool dp_base_preloaded(void);
+extern void dp_base_require_preload(void);		/* 55000 otherwise */
 
 /* ---- where a private query may not run (error.c) ---- */
-extern void dp_bridge_forbid_parallel(void);	/* 25000 */
-extern void dp_bridge_forbid_serializable(void);	/* 0A000 */
-extern bool dp_bridge_has_others_rights(void);
+extern void dp_base_forbid_parallel(void);		/* 25000 */
+extern void dp_base_forbid_serializable(void);		/* 0A000 */
+extern bool dp_base_has_others_rights(void);
 
 /* ---- errors (error.c) ---- */
 
 /* Raises for any status but DP_OK; `what` completes "could not ...". */
-extern void dp_bridge_check_status(dp_status status, const char *what);
+extern void dp_base_check_status(dp_status status, const char *what);
 
 /*
  * A refusal is a value: analysis returns it, one place raises it.  Texts are
@@ -119,12 +119,12 @@ typedef struct dp_refusal
 	int			location;
 } dp_refusal;
 
-extern dp_refusal *dp_bridge_refuse(int sqlstate, int location,
-									const char *detail, const char *hint,
-									const char *fmt,...)
+extern dp_refusal *dp_base_refuse(int sqlstate, int location,
+								  const char *detail, const char *hint,
+								  const char *fmt,...)
 			pg_attribute_printf(5, 6);
-pg_noreturn extern void dp_bridge_raise_refusal(const dp_refusal *refusal,
-												const char *query_text);
+pg_noreturn extern void dp_base_raise_refusal(const dp_refusal *refusal,
+											  const char *query_text);
 
 /*
  * Errors between begin and end that have no position get one in the text of a
@@ -138,21 +138,21 @@ typedef struct dp_pointer
 	int			location;		/* -1: nowhere */
 } dp_pointer;
 
-extern void dp_bridge_point_begin(dp_pointer *pointer, const char *text);
-extern void dp_bridge_point_end(const dp_pointer *pointer);
+extern void dp_base_point_begin(dp_pointer *pointer, const char *text);
+extern void dp_base_point_end(const dp_pointer *pointer);
 
 /* ---- waiting for another process (workers.c) ---- */
-extern bool dp_bridge_spin(int usec);
-extern void dp_bridge_wait(long timeout);
-extern void dp_bridge_watch(int usec, long timeout);
+extern bool dp_base_spin(int usec);
+extern void dp_base_wait(long timeout);
+extern void dp_base_watch(int usec, long timeout);
 
 /* ---- background workers (workers.c) ---- */
-extern void dp_bridge_force(const char *name, const char *value);
-extern void dp_bridge_force_worker_settings(void);
-extern void dp_bridge_force_lock_timeout(void);
-extern void dp_bridge_share(const char *name, Size (*size) (void),
-							void (*start) (void *area, bool fresh,
-										   LWLock *lock));
+extern void dp_base_force(const char *name, const char *value);
+extern void dp_base_force_worker_settings(void);
+extern void dp_base_force_lock_timeout(void);
+extern void dp_base_share(const char *name, Size (*size) (void),
+						  void (*start) (void *area, bool fresh,
+										 LWLock *lock));
 
 /* ---- the pool of processes (workers.c) ---- */
 
@@ -190,23 +190,23 @@ typedef enum dp_urgency
 								 * for one */
 } dp_urgency;
 
-extern void dp_bridge_workers_init(void);
-extern void dp_bridge_add_workers(dp_worker_kind kind,
-								  const dp_worker_methods *table);
-extern bool dp_bridge_call_worker(dp_worker_kind kind, Datum arg,
-								  dp_urgency urgency,
-								  struct BackgroundWorkerHandle **handle);
-extern bool dp_bridge_must_yield(dp_worker_kind own, int patience);
-extern int	dp_bridge_kept_readers(void);
-extern bool dp_bridge_is_kept(void);
-pg_noreturn extern void dp_bridge_leave(void);
+extern void dp_base_workers_init(void);
+extern void dp_base_add_workers(dp_worker_kind kind,
+								const dp_worker_methods *table);
+extern bool dp_base_call_worker(dp_worker_kind kind, Datum arg,
+								dp_urgency urgency,
+								struct BackgroundWorkerHandle **handle);
+extern bool dp_base_must_yield(dp_worker_kind own, int patience);
+extern int	dp_base_kept_readers(void);
+extern bool dp_base_is_kept(void);
+pg_noreturn extern void dp_base_leave(void);
 
 /* ---- SHA-256 (openssl.c) ---- */
 #define DP_SHA256_BYTES 32
-extern void dp_bridge_sha256(const void *data, Size size, uint8 *out);
+extern void dp_base_sha256(const void *data, Size size, uint8 *out);
 
 /* ---- random source (openssl.c) ---- */
-extern dp_source *dp_bridge_source(void);
+extern dp_source *dp_base_source(void);
 
 /* ---- numbers (number.c) ---- */
 typedef enum dp_number_fault
@@ -220,44 +220,44 @@ typedef enum dp_number_fault
 	DP_NUMBER_TOO_FINE			/* more than 24 digits after the point */
 } dp_number_fault;
 
-extern dp_number_fault dp_bridge_numeric_to_fixed(Numeric x,
-												  dp_rounding rounding,
-												  dp_fixed *out);
-extern dp_number_fault dp_bridge_numeric_to_rational(Numeric x,
-													 dp_rational *out);
-extern Numeric dp_bridge_text_to_numeric(const char *text);
-extern Numeric dp_bridge_fixed_to_numeric(dp_fixed x);	/* no trailing zeros */
-extern Numeric dp_bridge_int128_to_numeric(dp_int128 x);
-extern bool dp_bridge_numeric_to_int128(Numeric x, dp_int128 *out);
-extern Numeric dp_bridge_float8_to_numeric(double x);	/* shortest decimal */
-extern Numeric dp_bridge_float4_to_numeric(float x);
-extern char *dp_bridge_fixed_to_cstring(dp_fixed x);	/* palloc'd */
-extern char *dp_bridge_epsilon_text(dp_fixed x, dp_rounding rounding);
-extern char *dp_bridge_delta_text(dp_fixed x, dp_rounding rounding);
-extern const char *dp_bridge_number_fault_text(dp_number_fault fault);
+extern dp_number_fault dp_base_numeric_to_fixed(Numeric x,
+												dp_rounding rounding,
+												dp_fixed *out);
+extern dp_number_fault dp_base_numeric_to_rational(Numeric x,
+												   dp_rational *out);
+extern Numeric dp_base_text_to_numeric(const char *text);
+extern Numeric dp_base_fixed_to_numeric(dp_fixed x);	/* no trailing zeros */
+extern Numeric dp_base_int128_to_numeric(dp_int128 x);
+extern bool dp_base_numeric_to_int128(Numeric x, dp_int128 *out);
+extern Numeric dp_base_float8_to_numeric(double x);		/* shortest decimal */
+extern Numeric dp_base_float4_to_numeric(float x);
+extern char *dp_base_fixed_to_cstring(dp_fixed x);		/* palloc'd */
+extern char *dp_base_epsilon_text(dp_fixed x, dp_rounding rounding);
+extern char *dp_base_delta_text(dp_fixed x, dp_rounding rounding);
+extern const char *dp_base_number_fault_text(dp_number_fault fault);
 
 /*
  * Read the epsilon of one released value: 22023 if NULL, NaN, infinite, not
  * positive, 10^12 or more, finer than 10^-24, or above the server's ceiling.
- * `what` names it in the message ("epsilon").  dp_bridge_check_epsilon is for
+ * `what` names it in the message ("epsilon").  dp_base_check_epsilon is for
  * a whole charge and also raises 22023 below the server's floor.
  */
-extern dp_rational dp_bridge_check_price(Numeric x, bool isnull,
+extern dp_rational dp_base_check_price(Numeric x, bool isnull,
+									   const char *what);
+extern dp_rational dp_base_check_epsilon(Numeric x, bool isnull,
 										 const char *what);
-extern dp_rational dp_bridge_check_epsilon(Numeric x, bool isnull,
-										   const char *what);
 
 /*
  * The least epsilon of a charge (one line of the ledger), by
  * dp_pg.epsilon_floor; 0: none.  The second raises 22023 below it.
  */
-extern dp_fixed dp_bridge_epsilon_floor(void);
-extern void dp_bridge_check_floor(dp_fixed charged, const char *what);
-extern void dp_bridge_check_scale(const dp_scale *scale);
+extern dp_fixed dp_base_epsilon_floor(void);
+extern void dp_base_check_floor(dp_fixed charged, const char *what);
+extern void dp_base_check_scale(const dp_scale *scale);
 
 /* ---- powers of two (number.c) ---- */
-extern Numeric dp_bridge_power_of_two(int exponent);
-extern bool dp_bridge_floor_log2(Numeric x, int *exponent);
+extern Numeric dp_base_power_of_two(int exponent);
+extern bool dp_base_floor_log2(Numeric x, int *exponent);
 
 /* Numbers as multiples of 2^exponent, at most 2^100 of them. */
 typedef struct dp_binary_grid
@@ -270,32 +270,32 @@ typedef struct dp_binary_grid
 
 #define DP_GRID_RANGE 100
 
-extern dp_binary_grid dp_bridge_make_grid(int exponent);
-extern dp_int128 dp_bridge_grid_numeric(const dp_binary_grid *grid, Numeric x);
-extern dp_int128 dp_bridge_grid_double(const dp_binary_grid *grid, double x);
-extern dp_uint128 dp_bridge_grid_distance(const dp_binary_grid *grid,
-										  Numeric x);
+extern dp_binary_grid dp_base_make_grid(int exponent);
+extern dp_int128 dp_base_grid_numeric(const dp_binary_grid *grid, Numeric x);
+extern dp_int128 dp_base_grid_double(const dp_binary_grid *grid, double x);
+extern dp_uint128 dp_base_grid_distance(const dp_binary_grid *grid,
+										Numeric x);
 
 /* ---- parameters of noise, cached (number.c) ---- */
-extern dp_status dp_bridge_gaussian_variance(uint64 sensitivity,
-											 dp_fixed epsilon,
-											 dp_fixed delta,
-											 dp_rational *out);
+extern dp_status dp_base_gaussian_variance(uint64 sensitivity,
+										   dp_fixed epsilon,
+										   dp_fixed delta,
+										   dp_rational *out);
 
-extern bool dp_bridge_gaussian_error(const dp_rational *variance, int k,
-									 double *out);
+extern bool dp_base_gaussian_error(const dp_rational *variance, int k,
+								   double *out);
 
-extern dp_status dp_bridge_laplace_rho(dp_uint128 sensitivity,
-									   const dp_rational *epsilon,
-									   dp_fixed *rho);
+extern dp_status dp_base_laplace_rho(dp_uint128 sensitivity,
+									 const dp_rational *epsilon,
+									 dp_fixed *rho);
 
 /* ---- arguments and results of SQL functions (argument.c) ---- */
-extern Oid	dp_bridge_declared_type(FunctionCallInfo fcinfo, int place);
-extern Numeric dp_bridge_number(FunctionCallInfo fcinfo, int place);
-extern void dp_bridge_require_argument(FunctionCallInfo fcinfo, int place,
-									   const char *what, const char *hint);
-extern dp_rational dp_bridge_epsilon(FunctionCallInfo fcinfo, int place,
-									 dp_fixed *fixed);
+extern Oid	dp_base_declared_type(FunctionCallInfo fcinfo, int place);
+extern Numeric dp_base_number(FunctionCallInfo fcinfo, int place);
+extern void dp_base_require_argument(FunctionCallInfo fcinfo, int place,
+									 const char *what, const char *hint);
+extern dp_rational dp_base_epsilon(FunctionCallInfo fcinfo, int place,
+								   dp_fixed *fixed);
 
 /* Range of a number given by a user, after rounding to 24 digits. */
 typedef enum dp_number_range
@@ -307,38 +307,38 @@ typedef enum dp_number_range
 } dp_number_range;
 
 /* Rounded to 24 digits, or 22023; if `hint` is NULL, a general one is used. */
-extern dp_fixed dp_bridge_check_number(Numeric x, const char *name,
-									   dp_number_range range,
-									   dp_rounding rounding,
-									   const char *hint);
-pg_noreturn extern void dp_bridge_raise_parameter(const char *message,
-												  const char *hint);
+extern dp_fixed dp_base_check_number(Numeric x, const char *name,
+									 dp_number_range range,
+									 dp_rounding rounding,
+									 const char *hint);
+pg_noreturn extern void dp_base_raise_parameter(const char *message,
+												const char *hint);
 /* 1 - confidence; `promise` completes "It is the probability that". */
-extern dp_fixed dp_bridge_failure(FunctionCallInfo fcinfo, int place,
-								  const char *promise);
-extern void dp_bridge_require_aggregate(FunctionCallInfo fcinfo,
-										MemoryContext *context);
-pg_noreturn extern void dp_bridge_forbid_input(const char *type);
-pg_noreturn extern void dp_bridge_forbid_output(const char *type);
-extern void dp_bridge_check_call_site(FunctionCallInfo fcinfo, bool ours,
-									  const char *aggregate,
-									  const char *hint);
-extern Datum dp_bridge_make_row(FunctionCallInfo fcinfo, Datum *values,
-								bool *nulls);
-extern dp_sparse_method dp_bridge_sparse_method(FunctionCallInfo fcinfo,
-												int place);
+extern dp_fixed dp_base_failure(FunctionCallInfo fcinfo, int place,
+								const char *promise);
+extern void dp_base_require_aggregate(FunctionCallInfo fcinfo,
+									  MemoryContext *context);
+pg_noreturn extern void dp_base_forbid_input(const char *type);
+pg_noreturn extern void dp_base_forbid_output(const char *type);
+extern void dp_base_check_call_site(FunctionCallInfo fcinfo, bool ours,
+									const char *aggregate,
+									const char *hint);
+extern Datum dp_base_make_row(FunctionCallInfo fcinfo, Datum *values,
+							  bool *nulls);
+extern dp_sparse_method dp_base_sparse_method(FunctionCallInfo fcinfo,
+											  int place);
 
 /* ---- a file for data that depend on rows (scratch.c) ---- */
-extern void dp_bridge_scratch_open(void);
-extern void dp_bridge_scratch_use(void);
-extern void dp_bridge_scratch_leave(void);
-extern off_t dp_bridge_scratch_append(const void *data, Size length);
-extern bool dp_bridge_scratch_try(void *data, Size length, off_t from);
-pg_noreturn extern void dp_bridge_scratch_raise_read(void);
-extern void dp_bridge_scratch_read(void *data, Size length, off_t from);
+extern void dp_base_scratch_open(void);
+extern void dp_base_scratch_use(void);
+extern void dp_base_scratch_leave(void);
+extern off_t dp_base_scratch_append(const void *data, Size length);
+extern bool dp_base_scratch_try(void *data, Size length, off_t from);
+pg_noreturn extern void dp_base_scratch_raise_read(void);
+extern void dp_base_scratch_read(void *data, Size length, off_t from);
 
 /* ---- plan nodes (node_fields.c) ---- */
-extern List *dp_bridge_plans_below(const Plan *plan);
+extern List *dp_base_plans_below(const Plan *plan);
 
 /* ---- what trees contain (contains.c) ---- */
 
@@ -358,19 +358,19 @@ typedef bool (*dp_node_test) (Node *node, const dp_walk *walk);
 #define DP_WALK_ONE_LEVEL 0x10000
 #define DP_WALK_INSIDE 0x20000
 
-extern bool dp_bridge_contains(Node *tree, dp_node_test test, void *context,
-							   int flags);
-extern Node *dp_bridge_unlabelled(const Node *node);
+extern bool dp_base_contains(Node *tree, dp_node_test test, void *context,
+							 int flags);
+extern Node *dp_base_unlabelled(const Node *node);
 
 /* ---- pages made resident before rows are read (resident.c) ---- */
-extern void dp_bridge_populate_mappings(void);
+extern void dp_base_populate_mappings(void);
 
 /* ---- memory reserved before rows are read (reserve.c) ---- */
-extern void dp_bridge_reserve_init(Size stack);
-extern void dp_bridge_reserve(Size bytes, int contexts);
-extern void dp_bridge_hold(void);
-extern void dp_bridge_give_back(void);
-extern void dp_bridge_try_shared(Size bytes);
+extern void dp_base_reserve_init(Size stack);
+extern void dp_base_reserve(Size bytes, int contexts);
+extern void dp_base_hold(void);
+extern void dp_base_give_back(void);
+extern void dp_base_try_shared(Size bytes);
 
 /* ---- proof that nothing has been committed since (stamp.c) ---- */
 typedef struct dp_caches
@@ -388,10 +388,10 @@ typedef struct dp_stamp
 	uint64		ended;			/* writing transactions that have ended */
 } dp_stamp;
 
-extern bool dp_bridge_read_caches(dp_caches *out);
-extern bool dp_bridge_same_caches(const dp_caches *a, const dp_caches *b);
-extern bool dp_bridge_read_stamp(dp_stamp *out);
-extern bool dp_bridge_same_stamp(const dp_stamp *a, const dp_stamp *b);
+extern bool dp_base_read_caches(dp_caches *out);
+extern bool dp_base_same_caches(const dp_caches *a, const dp_caches *b);
+extern bool dp_base_read_stamp(dp_stamp *out);
+extern bool dp_base_same_stamp(const dp_stamp *a, const dp_stamp *b);
 
 /* ---- SQL as the owner of the extension (owner_sql.c) ---- */
 
@@ -409,14 +409,14 @@ typedef struct dp_owner_sql
 	int			nest;
 } dp_owner_sql;
 
-extern void dp_bridge_owner_begin(dp_owner_sql *saved);
-extern void dp_bridge_owner_end(dp_owner_sql *saved);
-extern Oid	dp_bridge_extension_owner(void);	/* InvalidOid: not installed */
-extern Oid	dp_bridge_extension_namespace(void);
-extern Oid	dp_bridge_extension_oid(void);
-extern Oid	dp_bridge_catalog_namespace(void);	/* schema dp_pg */
-extern int64 dp_bridge_cluster_id(void);	/* system identifier */
-extern bool dp_bridge_reads_system_column(Query *level, RangeTblEntry *entry);
+extern void dp_base_owner_begin(dp_owner_sql *saved);
+extern void dp_base_owner_end(dp_owner_sql *saved);
+extern Oid	dp_base_extension_owner(void);		/* InvalidOid: not installed */
+extern Oid	dp_base_extension_namespace(void);
+extern Oid	dp_base_extension_oid(void);
+extern Oid	dp_base_catalog_namespace(void);	/* schema dp_pg */
+extern int64 dp_base_cluster_id(void);		/* system identifier */
+extern bool dp_base_reads_system_column(Query *level, RangeTblEntry *entry);
 
 /* ---- progress reports (progress.c) ---- */
 
@@ -444,12 +444,12 @@ typedef enum dp_work
  * until the end or an error.  Only public numbers may be shown: `total` (0:
  * none), and the progress of work that does not depend on data.
  */
-extern void dp_bridge_progress_begin(dp_work work, Oid relid, int64 total);
-extern void dp_bridge_progress(dp_phase phase, int64 done);
-extern void dp_bridge_progress_end(void);
+extern void dp_base_progress_begin(dp_work work, Oid relid, int64 total);
+extern void dp_base_progress(dp_phase phase, int64 done);
+extern void dp_base_progress_end(void);
 
 /* ---- compat.c ---- */
-extern List *dp_bridge_stands_for(const RangeTblEntry *entry);
+extern List *dp_base_stands_for(const RangeTblEntry *entry);
 
 typedef enum dp_field_kind
 {
@@ -479,21 +479,21 @@ typedef struct dp_node_type
 /* The methods of node_fields.c, and the table. */
 #define DP_NODE_TYPE(type, fields) \
 	{ \
-		{#type, sizeof(type), dp_bridge_copy_node, dp_bridge_equal_node, \
-		 dp_bridge_out_node, dp_bridge_read_node}, \
+		{#type, sizeof(type), dp_base_copy_node, dp_base_equal_node, \
+		 dp_base_out_node, dp_base_read_node}, \
 		fields, lengthof(fields) \
 	}
 
 /* An empty node, palloc'd, of a type that was registered. */
-#define dp_make_node(type) ((type *) dp_bridge_make_node(#type))
+#define dp_make_node(type) ((type *) dp_base_make_node(#type))
 
-extern ExtensibleNode *dp_bridge_make_node(const char *type);
-extern void dp_bridge_copy_node(ExtensibleNode *to,
-								const ExtensibleNode *from);
-extern bool dp_bridge_equal_node(const ExtensibleNode *a,
-								 const ExtensibleNode *b);
-extern void dp_bridge_out_node(StringInfo out, const ExtensibleNode *node);
-extern void dp_bridge_read_node(ExtensibleNode *node);
+extern ExtensibleNode *dp_base_make_node(const char *type);
+extern void dp_base_copy_node(ExtensibleNode *to,
+							  const ExtensibleNode *from);
+extern bool dp_base_equal_node(const ExtensibleNode *a,
+							   const ExtensibleNode *b);
+extern void dp_base_out_node(StringInfo out, const ExtensibleNode *node);
+extern void dp_base_read_node(ExtensibleNode *node);
 
 static inline Numeric
 dp_numeric_call1(PGFunction function, Numeric a)

@@ -65,17 +65,17 @@
 
 /*
  * From 16 on, required rights are nodes of their own, one list per level.
- * dp_bridge_has_rights tells whether the rights that a level requires are
- * granted; dp_bridge_check_rights raises 42501 if not; dp_compat_read_as has a
+ * dp_base_has_rights tells whether the rights that a level requires are
+ * granted; dp_base_check_rights raises 42501 if not; dp_compat_read_as has a
  * level's entries of a relation checked as another role.  These call no hooks;
- * dp_bridge_ask_others does, when an executor has started (before, pgaudit's
+ * dp_base_ask_others does, when an executor has started (before, pgaudit's
  * would end the process).
  */
-extern bool dp_bridge_check_entries(List *entries, List *infos, bool raise);
-extern bool dp_bridge_has_table_rights(Oid relid, Oid role, AclMode rights);
-extern bool dp_bridge_has_rights(Query *level);
-extern void dp_bridge_check_rights(Query *level);
-extern void dp_bridge_ask_others(Query *level);
+extern bool dp_base_check_entries(List *entries, List *infos, bool raise);
+extern bool dp_base_has_table_rights(Oid relid, Oid role, AclMode rights);
+extern bool dp_base_has_rights(Query *level);
+extern void dp_base_check_rights(Query *level);
+extern void dp_base_ask_others(Query *level);
 
 #if PG_VERSION_NUM >= 160000
 
@@ -102,11 +102,11 @@ dp_compat_has_right(Query *level, const RangeTblEntry *entry)
 	if (entry->perminfoindex == 0)
 		return true;
 	copy.perminfoindex = 1;
-	return dp_bridge_check_entries(list_make1(&copy),
-								   list_make1(getRTEPermissionInfo(
+	return dp_base_check_entries(list_make1(&copy),
+								 list_make1(getRTEPermissionInfo(
 								   level->rteperminfos,
 								   unconstify(RangeTblEntry *, entry))),
-								   false);
+								 false);
 }
 
 /* Whether SELECT is granted as far as the level requires it on an entry. */
@@ -122,8 +122,8 @@ dp_compat_may_read(Query *level, const RangeTblEntry *entry)
 								 unconstify(RangeTblEntry *, entry));
 	info.requiredPerms &= ACL_SELECT;
 	copy.perminfoindex = 1;
-	return dp_bridge_check_entries(list_make1(&copy), list_make1(&info),
-								   false);
+	return dp_base_check_entries(list_make1(&copy), list_make1(&info),
+								 false);
 }
 
 /*
@@ -139,8 +139,8 @@ dp_compat_lacks_table(Query *level, const RangeTblEntry *entry)
 		return false;
 	info = getRTEPermissionInfo(level->rteperminfos,
 								unconstify(RangeTblEntry *, entry));
-	return !dp_bridge_has_table_rights(entry->relid, info->checkAsUser,
-									   info->requiredPerms & ACL_SELECT);
+	return !dp_base_has_table_rights(entry->relid, info->checkAsUser,
+									 info->requiredPerms & ACL_SELECT);
 }
 
 /* A level with the entries of a plan and the rights that it requires. */
@@ -256,8 +256,8 @@ dp_compat_read_as(Query *level, Oid relid, Oid role)
 static inline bool
 dp_compat_has_right(Query *level, const RangeTblEntry *entry)
 {
-	return dp_bridge_check_entries(list_make1(unconstify(RangeTblEntry *,
-														 entry)), NIL, false);
+	return dp_base_check_entries(list_make1(unconstify(RangeTblEntry *,
+													   entry)), NIL, false);
 }
 
 static inline bool
@@ -266,14 +266,14 @@ dp_compat_may_read(Query *level, const RangeTblEntry *entry)
 	RangeTblEntry copy = *entry;
 
 	copy.requiredPerms &= ACL_SELECT;
-	return dp_bridge_check_entries(list_make1(&copy), NIL, false);
+	return dp_base_check_entries(list_make1(&copy), NIL, false);
 }
 
 static inline bool
 dp_compat_lacks_table(Query *level, const RangeTblEntry *entry)
 {
-	return !dp_bridge_has_table_rights(entry->relid, entry->checkAsUser,
-									   entry->requiredPerms & ACL_SELECT);
+	return !dp_base_has_table_rights(entry->relid, entry->checkAsUser,
+									 entry->requiredPerms & ACL_SELECT);
 }
 
 static inline void
@@ -413,7 +413,7 @@ dp_compat_flatten_joins(Query *level, Node *node)
  * those in its expressions, the form of older versions; levels with grouping
  * sets are left as they are.
  */
-extern void dp_bridge_ungroup(Query *level);
+extern void dp_base_ungroup(Query *level);
 
 /* A qualified name as a list of String nodes; an error if it is invalid. */
 #if PG_VERSION_NUM >= 160000
@@ -430,15 +430,15 @@ typedef int16 dp_order;
 #endif
 
 /* Outer joins that can make a column NULL. */
-extern void dp_bridge_forget_nulling(Var *var);
-extern Node *dp_bridge_add_nulling(Node *node, int join);
-extern void dp_bridge_remove_nulling(Query *level, const Bitmapset *joins);
+extern void dp_base_forget_nulling(Var *var);
+extern Node *dp_base_add_nulling(Node *node, int join);
+extern void dp_base_remove_nulling(Query *level, const Bitmapset *joins);
 
 /*
  * A copy of the expression, over Vars of varno 1, of a virtual generated
  * column (from 18 on); NULL for any other column.
  */
-extern Node *dp_bridge_virtual_expression(Relation rel, AttrNumber attnum);
+extern Node *dp_base_virtual_expression(Relation rel, AttrNumber attnum);
 
 /*
  * A copy of the catalog row that proves a column to be NOT NULL; or NULL.
@@ -513,7 +513,7 @@ typedef bool dp_index_update;
 /* ---- the server ---- */
 
 /* The server's record of a setting that exists. */
-extern struct config_generic *dp_bridge_find_setting(const char *name);
+extern struct config_generic *dp_base_find_setting(const char *name);
 
 #if PG_VERSION_NUM < 160000
 #define pgstat_get_local_beentry_by_index(n) \

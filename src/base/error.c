@@ -25,14 +25,14 @@
  */
 
 /*
- * dp_bridge_forbid_parallel
+ * dp_base_forbid_parallel
  *	  Neither a parallel worker nor, while there are some, its leader can
  *	  charge.
  *
  * Errors: 25000.
  */
 void
-dp_bridge_forbid_parallel(void)
+dp_base_forbid_parallel(void)
 {
 	if (IsInParallelMode() || IsParallelWorker())
 		ereport(ERROR,
@@ -45,13 +45,13 @@ dp_bridge_forbid_parallel(void)
 }
 
 /*
- * dp_bridge_forbid_serializable
+ * dp_base_forbid_serializable
  *	  Predicate locks are visible to others.
  *
  * Errors: 0A000.
  */
 void
-dp_bridge_forbid_serializable(void)
+dp_base_forbid_serializable(void)
 {
 	if (IsolationIsSerializable())
 		ereport(ERROR,
@@ -64,12 +64,12 @@ dp_bridge_forbid_serializable(void)
 }
 
 /*
- * dp_bridge_has_others_rights
+ * dp_base_has_others_rights
  *	  Whether a function (or a foreign key check) runs with the rights of a
  *	  role other than the outer user.
  */
 bool
-dp_bridge_has_others_rights(void)
+dp_base_has_others_rights(void)
 {
 	Oid			user;
 	int			security;
@@ -80,14 +80,14 @@ dp_bridge_has_others_rights(void)
 }
 
 /*
- * dp_bridge_check_status
+ * dp_base_check_status
  *	  Raise an error unless status is DP_OK.  `what` completes "could not ..."
  *	  and must not contain a protected value.
  *
  * Errors: 22003 overflow, 22023 range, 58030 random source, 53200 memory.
  */
 void
-dp_bridge_check_status(dp_status status, const char *what)
+dp_base_check_status(dp_status status, const char *what)
 {
 	switch (status)
 	{
@@ -124,13 +124,13 @@ dp_bridge_check_status(dp_status status, const char *what)
 }
 
 /*
- * dp_bridge_refuse
+ * dp_base_refuse
  *	  Make a refusal.  The message is formatted; detail and hint are taken as
  *	  they are and must outlive the refusal.
  */
 dp_refusal *
-dp_bridge_refuse(int sqlstate, int location, const char *detail,
-				 const char *hint, const char *fmt,...)
+dp_base_refuse(int sqlstate, int location, const char *detail,
+			   const char *hint, const char *fmt,...)
 {
 	dp_refusal *refusal = palloc(sizeof(dp_refusal));
 	StringInfoData text;
@@ -165,12 +165,12 @@ position_of(const char *text, int location)
 }
 
 /*
- * dp_bridge_raise_refusal
+ * dp_base_raise_refusal
  *	  Raise the error of a refusal.  If the text of the query is known, the
  *	  error points at the offending token.
  */
 void
-dp_bridge_raise_refusal(const dp_refusal *refusal, const char *query_text)
+dp_base_raise_refusal(const dp_refusal *refusal, const char *query_text)
 {
 	int			position = position_of(query_text, refusal->location);
 
@@ -198,9 +198,9 @@ point(void *context)
 		(void) errposition(position_of(pointer->text, pointer->location));
 }
 
-/* dp_bridge_point_begin: see dp_base.h. */
+/* dp_base_point_begin: see dp_base.h. */
 void
-dp_bridge_point_begin(dp_pointer *pointer, const char *text)
+dp_base_point_begin(dp_pointer *pointer, const char *text)
 {
 	pointer->callback.callback = point;
 	pointer->callback.arg = pointer;
@@ -210,9 +210,9 @@ dp_bridge_point_begin(dp_pointer *pointer, const char *text)
 	error_context_stack = &pointer->callback;
 }
 
-/* dp_bridge_point_end: see dp_base.h. */
+/* dp_base_point_end: see dp_base.h. */
 void
-dp_bridge_point_end(const dp_pointer *pointer)
+dp_base_point_end(const dp_pointer *pointer)
 {
 	error_context_stack = pointer->callback.previous;
 }

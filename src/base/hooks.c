@@ -9,7 +9,7 @@
  * server is dp_pg's or NULL, and dp_pg's hooks call no other library's.  The
  * variable by which PL/pgSQL finds a debugger or profiler is NULL.
  *
- * dp_bridge_add_hook installs all our hooks while the library is preloaded, so
+ * dp_base_add_hook installs all our hooks while the library is preloaded, so
  * no other library's hook is between two of ours for one variable.  To be
  * alone, the variable is set to our last hook, and our first hook calls
  * nothing.
@@ -47,13 +47,13 @@
 
 #include "dp_base.h"
 
-#define HOOK(name) ((dp_bridge_hook *) &(name))
+#define HOOK(name) ((dp_base_hook *) &(name))
 
 /*
  * Every hook in the server's headers except those of startup and login
  * (compared by t/hooks.pl).
  */
-static dp_bridge_hook *const variables[] = {
+static dp_base_hook *const variables[] = {
 	HOOK(ExecutorCheckPerms_hook),
 	HOOK(ExecutorEnd_hook),
 	HOOK(ExecutorFinish_hook),
@@ -90,15 +90,15 @@ static dp_bridge_hook *const variables[] = {
  */
 #define FIRST_OF_RULES (lengthof(variables) - 6)
 
-StaticAssertDecl(lengthof(variables) < DP_BRIDGE_HOOKS,
+StaticAssertDecl(lengthof(variables) < DP_BASE_HOOKS,
 				 "there is room for all hooks");
 
 /* A hook of ours: its variable, and where it finds the hook that it calls. */
 typedef struct own_hook
 {
-	dp_bridge_hook *variable;
-	dp_bridge_hook *next;
-	dp_bridge_hook ours;
+	dp_base_hook *variable;
+	dp_base_hook *next;
+	dp_base_hook ours;
 } own_hook;
 
 #define MOST_OWN 32
@@ -108,9 +108,9 @@ static int	nown = 0;
 static bool setting_alone = false;
 static bool becoming = false;
 
-/* dp_bridge_note_hook: see dp_bridge_add_hook in dp_base.h. */
+/* dp_base_note_hook: see dp_base_add_hook in dp_base.h. */
 void
-dp_bridge_note_hook(dp_bridge_hook *variable, dp_bridge_hook *next)
+dp_base_note_hook(dp_base_hook *variable, dp_base_hook *next)
 {
 	if (nown == MOST_OWN)
 		elog(FATAL, "too many hooks");
@@ -119,7 +119,7 @@ dp_bridge_note_hook(dp_bridge_hook *variable, dp_bridge_hook *next)
 
 /* Our last hook for a variable, or NULL; *first gets our first one. */
 static own_hook *
-find_own(dp_bridge_hook *variable, own_hook **first)
+find_own(dp_base_hook *variable, own_hook **first)
 {
 	own_hook   *last = NULL;
 	int			i;
@@ -144,13 +144,13 @@ plugin(void)
 }
 
 /*
- * dp_bridge_clear_hooks
+ * dp_base_clear_hooks
  *	  Remove other libraries' hooks from this process; called again, also those
  *	  of libraries loaded since.  If aside is not NULL, the hooks are saved in
  *	  it, and those that see no rows stay.
  */
 void
-dp_bridge_clear_hooks(dp_bridge_hooks *aside)
+dp_base_clear_hooks(dp_base_hooks *aside)
 {
 	int			n = aside == NULL ? lengthof(variables) : FIRST_OF_RULES;
 	int			i;
@@ -175,11 +175,11 @@ dp_bridge_clear_hooks(dp_bridge_hooks *aside)
 }
 
 /*
- * dp_bridge_restore_hooks
- *	  Restore what dp_bridge_clear_hooks saved.
+ * dp_base_restore_hooks
+ *	  Restore what dp_base_clear_hooks saved.
  */
 void
-dp_bridge_restore_hooks(const dp_bridge_hooks *aside)
+dp_base_restore_hooks(const dp_base_hooks *aside)
 {
 	int			i;
 
@@ -195,28 +195,28 @@ dp_bridge_restore_hooks(const dp_bridge_hooks *aside)
 }
 
 /*
- * dp_bridge_be_alone
+ * dp_base_be_alone
  *	  Remove other libraries' hooks from this process, and from parallel
  *	  workers that it starts, until it exits.
  */
 void
-dp_bridge_be_alone(void)
+dp_base_be_alone(void)
 {
 	becoming = true;
 	SetConfigOption("dp_pg.alone", "on", PGC_SUSET, PGC_S_OVERRIDE);
 	becoming = false;
-	dp_bridge_clear_hooks(NULL);
+	dp_base_clear_hooks(NULL);
 }
 
 /*
- * dp_bridge_start_alone
- *	  Be alone until dp_bridge_restore_hooks, which needs *aside; parallel
+ * dp_base_start_alone
+ *	  Be alone until dp_base_restore_hooks, which needs *aside; parallel
  *	  workers started until the current level of settings ends are, too.
  */
 void
-dp_bridge_start_alone(dp_bridge_hooks *aside)
+dp_base_start_alone(dp_base_hooks *aside)
 {
-	dp_bridge_clear_hooks(aside);
+	dp_base_clear_hooks(aside);
 	becoming = true;
 	PG_TRY();
 	{
@@ -245,12 +245,12 @@ static void
 assign_alone(bool newval, void *extra)
 {
 	if (newval && InitializingParallelWorker)
-		dp_bridge_clear_hooks(NULL);
+		dp_base_clear_hooks(NULL);
 }
 
-/* dp_bridge_hooks_init: called once, while the library is preloaded. */
+/* dp_base_hooks_init: called once, while the library is preloaded. */
 void
-dp_bridge_hooks_init(void)
+dp_base_hooks_init(void)
 {
 	DefineCustomBoolVariable("dp_pg.alone",
 							 "Whether other libraries' hooks are taken away.",

@@ -17,12 +17,12 @@
  */
 
 /*
- * dp_bridge_plans_below
+ * dp_base_plans_below
  *	  The child plans of a node, of the kinds that plans of private queries
  *	  have; the list is palloc'd.
  */
 List *
-dp_bridge_plans_below(const Plan *plan)
+dp_base_plans_below(const Plan *plan)
 {
 	List	   *below = NIL;
 
@@ -56,9 +56,9 @@ pointer(const ExtensibleNode *node, const dp_node_field *field)
 	return *(void **) place(node, field);
 }
 
-/* dp_bridge_make_node: see dp_base.h. */
+/* dp_base_make_node: see dp_base.h. */
 ExtensibleNode *
-dp_bridge_make_node(const char *type)
+dp_base_make_node(const char *type)
 {
 	const ExtensibleNodeMethods *methods = GetExtensibleNodeMethods(type,
 																	false);
@@ -69,9 +69,9 @@ dp_bridge_make_node(const char *type)
 	return node;
 }
 
-/* dp_bridge_copy_node: nodeCopy of ExtensibleNodeMethods; a deep copy. */
+/* dp_base_copy_node: nodeCopy of ExtensibleNodeMethods; a deep copy. */
 void
-dp_bridge_copy_node(ExtensibleNode *to, const ExtensibleNode *from)
+dp_base_copy_node(ExtensibleNode *to, const ExtensibleNode *from)
 {
 	const dp_node_type *type = type_of(from);
 	int			i;
@@ -100,9 +100,9 @@ equal_strings(const char *a, const char *b)
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-/* dp_bridge_equal_node: nodeEqual of ExtensibleNodeMethods. */
+/* dp_base_equal_node: nodeEqual of ExtensibleNodeMethods. */
 bool
-dp_bridge_equal_node(const ExtensibleNode *a, const ExtensibleNode *b)
+dp_base_equal_node(const ExtensibleNode *a, const ExtensibleNode *b)
 {
 	const dp_node_type *type = type_of(a);
 	bool		same = true;
@@ -170,14 +170,14 @@ set_integer(ExtensibleNode *node, const dp_node_field *field, int64 value)
 }
 
 /*
- * dp_bridge_out_node
+ * dp_base_out_node
  *	  nodeOut of ExtensibleNodeMethods: " :name value" for every field.
  *
  * A string is written as a String node, because some versions of PostgreSQL
  * write an empty string like NULL.
  */
 void
-dp_bridge_out_node(StringInfo out, const ExtensibleNode *node)
+dp_base_out_node(StringInfo out, const ExtensibleNode *node)
 {
 	const dp_node_type *type = type_of(node);
 	int			i;
@@ -205,9 +205,9 @@ read_integer(void)
 	return (int64) strtoll(token, NULL, 10);
 }
 
-/* dp_bridge_read_node: nodeRead of ExtensibleNodeMethods. */
+/* dp_base_read_node: nodeRead of ExtensibleNodeMethods. */
 void
-dp_bridge_read_node(ExtensibleNode *node)
+dp_base_read_node(ExtensibleNode *node)
 {
 	const dp_node_type *type = type_of(node);
 	int			i;

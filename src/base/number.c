@@ -36,14 +36,14 @@
 #define MAX_EXPONENT 1100
 
 /*
- * dp_bridge_power_of_two
+ * dp_base_power_of_two
  *	  2^exponent, exactly.
  */
 Numeric
-dp_bridge_power_of_two(int exponent)
+dp_base_power_of_two(int exponent)
 {
 	Numeric		result = int64_to_numeric(1);
-	Numeric		base = exponent < 0 ? dp_bridge_text_to_numeric("0.5") :
+	Numeric		base = exponent < 0 ? dp_base_text_to_numeric("0.5") :
 	int64_to_numeric(2);
 	int			n;
 
@@ -58,23 +58,23 @@ dp_bridge_power_of_two(int exponent)
 }
 
 /*
- * dp_bridge_floor_log2
+ * dp_base_floor_log2
  *	  The largest e with 2^e <= x; false when x <= 0, NaN or infinite, or e is
  *	  not in -1100 .. 1100.
  */
 bool
-dp_bridge_floor_log2(Numeric x, int *exponent)
+dp_base_floor_log2(Numeric x, int *exponent)
 {
 	Datum		value = NumericGetDatum(x);
 	Datum		limit;
 	double		size;
 	int			e;
 
-	limit = NumericGetDatum(dp_bridge_power_of_two(-MAX_EXPONENT));
+	limit = NumericGetDatum(dp_base_power_of_two(-MAX_EXPONENT));
 	if (numeric_is_nan(x) || numeric_is_inf(x) ||
 		!DatumGetBool(DirectFunctionCall2(numeric_ge, value, limit)))
 		return false;
-	limit = NumericGetDatum(dp_bridge_power_of_two(MAX_EXPONENT + 1));
+	limit = NumericGetDatum(dp_base_power_of_two(MAX_EXPONENT + 1));
 	if (!DatumGetBool(DirectFunctionCall2(numeric_lt, value, limit)))
 		return false;
 
@@ -85,13 +85,13 @@ dp_bridge_floor_log2(Numeric x, int *exponent)
 		size > 0 ? 1023 : -1074;
 	for (;; e--)
 	{
-		limit = NumericGetDatum(dp_bridge_power_of_two(e));
+		limit = NumericGetDatum(dp_base_power_of_two(e));
 		if (DatumGetBool(DirectFunctionCall2(numeric_le, limit, value)))
 			break;
 	}
 	for (;; e++)
 	{
-		limit = NumericGetDatum(dp_bridge_power_of_two(e + 1));
+		limit = NumericGetDatum(dp_base_power_of_two(e + 1));
 		if (DatumGetBool(DirectFunctionCall2(numeric_gt, limit, value)))
 			break;
 	}
@@ -99,16 +99,16 @@ dp_bridge_floor_log2(Numeric x, int *exponent)
 	return true;
 }
 
-/* dp_bridge_make_grid: multiples of 2^exponent, |exponent| <= 1100. */
+/* dp_base_make_grid: multiples of 2^exponent, |exponent| <= 1100. */
 dp_binary_grid
-dp_bridge_make_grid(int exponent)
+dp_base_make_grid(int exponent)
 {
 	dp_binary_grid grid;
 
 	grid.exponent = exponent;
-	grid.granule = dp_bridge_power_of_two(exponent);
-	grid.half = dp_bridge_power_of_two(exponent - 1);
-	grid.end = dp_bridge_power_of_two(exponent + DP_GRID_RANGE);
+	grid.granule = dp_base_power_of_two(exponent);
+	grid.half = dp_base_power_of_two(exponent - 1);
+	grid.end = dp_base_power_of_two(exponent + DP_GRID_RANGE);
 	return grid;
 }
 
@@ -123,19 +123,19 @@ number_floor_quotient(const dp_binary_grid *grid, Numeric x, bool *exact)
 	int			order = dp_numeric_compare(product, x);
 	dp_int128	result = 0;
 
-	if (!dp_bridge_numeric_to_int128(quotient, &result))
-		dp_bridge_check_status(DP_E_OVERFLOW, "compute a sensitivity");
+	if (!dp_base_numeric_to_int128(quotient, &result))
+		dp_base_check_status(DP_E_OVERFLOW, "compute a sensitivity");
 	*exact = order == 0;
 	return order > 0 ? result - 1 : result;
 }
 
 /*
- * dp_bridge_grid_numeric
+ * dp_base_grid_numeric
  *	  floor(x / 2^exponent + 1/2) (noise/dp_round.h), clamped to +-2^100; 0 for
  *	  NaN.  Never fails.
  */
 dp_int128
-dp_bridge_grid_numeric(const dp_binary_grid *grid, Numeric x)
+dp_base_grid_numeric(const dp_binary_grid *grid, Numeric x)
 {
 	const dp_int128 end = (dp_int128) 1 << DP_GRID_RANGE;
 	bool		exact;
@@ -153,24 +153,24 @@ dp_bridge_grid_numeric(const dp_binary_grid *grid, Numeric x)
 }
 
 /*
- * dp_bridge_grid_double
+ * dp_base_grid_double
  *	  The same for a double, without rounding to decimal digits first.
  */
 dp_int128
-dp_bridge_grid_double(const dp_binary_grid *grid, double x)
+dp_base_grid_double(const dp_binary_grid *grid, double x)
 {
 	return dp_round_double(x, grid->exponent, DP_GRID_RANGE);
 }
 
 /*
- * dp_bridge_grid_distance
+ * dp_base_grid_distance
  *	  ceil(x / 2^exponent), x > 0: the largest distance, in granules, of values
  *	  x apart.
  *
  * Errors: 22003 from 10^37 on.
  */
 dp_uint128
-dp_bridge_grid_distance(const dp_binary_grid *grid, Numeric x)
+dp_base_grid_distance(const dp_binary_grid *grid, Numeric x)
 {
 	bool		exact;
 	dp_int128	floor = number_floor_quotient(grid, x, &exact);
@@ -222,25 +222,25 @@ number_read_fixed(Numeric x, dp_rounding rounding, dp_fixed *out, bool *exact)
 	groups = palloc(sizeof(uint16) * (n + 1));
 	for (i = 0; i < n; i++)
 		groups[i] = (uint16) pq_getmsgint(&sent, 2);
-	status = dp_acct_fixed_from_groups(groups, n, weight, rounding, out,
-									   exact);
+	status = dp_accounting_fixed_from_groups(groups, n, weight, rounding, out,
+											 exact);
 	pfree(groups);
 	pfree(bytes);
 	if (status == DP_E_OVERFLOW)
 		return DP_NUMBER_TOO_LARGE;
-	dp_bridge_check_status(status, "read a number");
+	dp_base_check_status(status, "read a number");
 	return DP_NUMBER_OK;
 }
 
 /*
- * dp_bridge_numeric_to_fixed
+ * dp_base_numeric_to_fixed
  *	  Round a numeric to the grid of 10^-24.
  *
  * A NULL pointer, NaN, infinity, negative values and values of 10^12 or more
  * are faults, which leave the output untouched.
  */
 dp_number_fault
-dp_bridge_numeric_to_fixed(Numeric x, dp_rounding rounding, dp_fixed *out)
+dp_base_numeric_to_fixed(Numeric x, dp_rounding rounding, dp_fixed *out)
 {
 	bool		exact;
 
@@ -248,11 +248,11 @@ dp_bridge_numeric_to_fixed(Numeric x, dp_rounding rounding, dp_fixed *out)
 }
 
 /*
- * dp_bridge_numeric_to_rational
+ * dp_base_numeric_to_rational
  *	  The exact value; more than 24 digits after the point is a fault.
  */
 dp_number_fault
-dp_bridge_numeric_to_rational(Numeric x, dp_rational *out)
+dp_base_numeric_to_rational(Numeric x, dp_rational *out)
 {
 	dp_number_fault fault;
 	dp_fixed	fixed;
@@ -263,8 +263,8 @@ dp_bridge_numeric_to_rational(Numeric x, dp_rational *out)
 		return fault;
 	if (!exact)
 		return DP_NUMBER_TOO_FINE;
-	dp_bridge_check_status(dp_acct_fixed_to_rational(fixed, out),
-						   "read a number");
+	dp_base_check_status(dp_accounting_fixed_to_rational(fixed, out),
+						 "read a number");
 	return DP_NUMBER_OK;
 }
 
@@ -284,11 +284,11 @@ uint128_text(dp_uint128 x, char *buf)
 }
 
 /*
- * dp_bridge_fixed_to_cstring
+ * dp_base_fixed_to_cstring
  *	  Exact decimal text without trailing zeros; "Infinity" when infinite.
  */
 char *
-dp_bridge_fixed_to_cstring(dp_fixed x)
+dp_base_fixed_to_cstring(dp_fixed x)
 {
 	char		whole[40];
 	char		fraction[DP_FIXED_DIGITS + 1];
@@ -318,34 +318,34 @@ rounded_text(dp_fixed x, dp_uint128 steps, dp_rounding rounding)
 	dp_fixed	rest = x % step;
 
 	if (x == DP_FIXED_INFINITE || rest == 0)
-		return dp_bridge_fixed_to_cstring(x);
-	return dp_bridge_fixed_to_cstring(
+		return dp_base_fixed_to_cstring(x);
+	return dp_base_fixed_to_cstring(
 		rounding == DP_ROUND_DOWN ? x - rest :
-		dp_acct_fixed_add(x - rest, step));
+		dp_accounting_fixed_add(x - rest, step));
 }
 
 /*
- * dp_bridge_epsilon_text
+ * dp_base_epsilon_text
  *	  An epsilon or rho for display, with nine digits after the point;
  *	  palloc'd.  What remains is rounded down, what is spent or requested is
  *	  rounded up, so that no more budget is shown than there is.
  */
 char *
-dp_bridge_epsilon_text(dp_fixed x, dp_rounding rounding)
+dp_base_epsilon_text(dp_fixed x, dp_rounding rounding)
 {
 	return rounded_text(x, 1000000000, rounding);
 }
 
-/* dp_bridge_delta_text: the same for a delta, with eighteen digits. */
+/* dp_base_delta_text: the same for a delta, with eighteen digits. */
 char *
-dp_bridge_delta_text(dp_fixed x, dp_rounding rounding)
+dp_base_delta_text(dp_fixed x, dp_rounding rounding)
 {
 	return rounded_text(x, (dp_uint128) 1000000000 * 1000000000, rounding);
 }
 
-/* dp_bridge_text_to_numeric: numeric's input function. */
+/* dp_base_text_to_numeric: numeric's input function. */
 Numeric
-dp_bridge_text_to_numeric(const char *text)
+dp_base_text_to_numeric(const char *text)
 {
 	return DatumGetNumeric(DirectFunctionCall3(numeric_in,
 											   CStringGetDatum(text),
@@ -353,9 +353,9 @@ dp_bridge_text_to_numeric(const char *text)
 											   Int32GetDatum(-1)));
 }
 
-/* dp_bridge_fixed_to_numeric: exact; infinite becomes 'Infinity'. */
+/* dp_base_fixed_to_numeric: exact; infinite becomes 'Infinity'. */
 Numeric
-dp_bridge_fixed_to_numeric(dp_fixed x)
+dp_base_fixed_to_numeric(dp_fixed x)
 {
 	uint16		fields[SENT_FIELDS + DP_FIXED_GROUPS];
 	uint16_t	groups[DP_FIXED_GROUPS];
@@ -366,8 +366,8 @@ dp_bridge_fixed_to_numeric(dp_fixed x)
 	int			i;
 
 	if (x == DP_FIXED_INFINITE)
-		return dp_bridge_text_to_numeric("Infinity");
-	n = dp_acct_fixed_to_groups(x, groups, &weight, &scale);
+		return dp_base_text_to_numeric("Infinity");
+	n = dp_accounting_fixed_to_groups(x, groups, &weight, &scale);
 	fields[0] = pg_hton16(n);
 	fields[1] = pg_hton16((uint16) weight);
 	fields[2] = 0;
@@ -383,23 +383,23 @@ dp_bridge_fixed_to_numeric(dp_fixed x)
 											   Int32GetDatum(-1)));
 }
 
-/* dp_bridge_int128_to_numeric: exact. */
+/* dp_base_int128_to_numeric: exact. */
 Numeric
-dp_bridge_int128_to_numeric(dp_int128 x)
+dp_base_int128_to_numeric(dp_int128 x)
 {
 	char		buf[40];
 	dp_uint128	magnitude = x < 0 ? -(dp_uint128) x : (dp_uint128) x;
 	char	   *text = uint128_text(magnitude, buf);
 
-	return dp_bridge_text_to_numeric(psprintf("%s%s", x < 0 ? "-" : "", text));
+	return dp_base_text_to_numeric(psprintf("%s%s", x < 0 ? "-" : "", text));
 }
 
 /*
- * dp_bridge_numeric_to_int128
+ * dp_base_numeric_to_int128
  *	  False if x is NaN, infinite, not an integer, or 10^37 or more in size.
  */
 bool
-dp_bridge_numeric_to_int128(Numeric x, dp_int128 *out)
+dp_base_numeric_to_int128(Numeric x, dp_int128 *out)
 {
 	char	   *text;
 	char	   *p;
@@ -432,32 +432,32 @@ dp_bridge_numeric_to_int128(Numeric x, dp_int128 *out)
 }
 
 /*
- * dp_bridge_float8_to_numeric
+ * dp_base_float8_to_numeric
  *	  The shortest decimal that denotes the double x, whatever the settings
  *	  are.
  */
 Numeric
-dp_bridge_float8_to_numeric(double x)
+dp_base_float8_to_numeric(double x)
 {
 	char		text[DOUBLE_SHORTEST_DECIMAL_LEN];
 
 	double_to_shortest_decimal_buf(x, text);
-	return dp_bridge_text_to_numeric(text);
+	return dp_base_text_to_numeric(text);
 }
 
-/* dp_bridge_float4_to_numeric: the same for real. */
+/* dp_base_float4_to_numeric: the same for real. */
 Numeric
-dp_bridge_float4_to_numeric(float x)
+dp_base_float4_to_numeric(float x)
 {
 	char		text[FLOAT_SHORTEST_DECIMAL_LEN];
 
 	float_to_shortest_decimal_buf(x, text);
-	return dp_bridge_text_to_numeric(text);
+	return dp_base_text_to_numeric(text);
 }
 
-/* dp_bridge_number_fault_text: completes "It is ...". */
+/* dp_base_number_fault_text: completes "It is ...". */
 const char *
-dp_bridge_number_fault_text(dp_number_fault fault)
+dp_base_number_fault_text(dp_number_fault fault)
 {
 	switch (fault)
 	{
@@ -488,8 +488,8 @@ read_limit(const char *setting, const char *name, dp_rational *limit)
 {
 	if (setting == NULL || setting[0] == '\0')
 		return false;
-	if (dp_bridge_numeric_to_rational(dp_bridge_text_to_numeric(setting),
-									  limit) != DP_NUMBER_OK)
+	if (dp_base_numeric_to_rational(dp_base_text_to_numeric(setting),
+									limit) != DP_NUMBER_OK)
 		elog(ERROR, "setting %s is not a number", name);
 	return true;
 }
@@ -500,7 +500,7 @@ check_ceiling(const dp_rational *x, const char *what)
 	dp_rational limit;
 
 	if (read_limit(dp_setting_epsilon_ceiling, "dp_pg.epsilon_ceiling",
-				   &limit) && dp_mech_rational_compare(x, &limit) > 0)
+				   &limit) && dp_numbers_rational_compare(x, &limit) > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s is above what this server allows", what),
@@ -510,59 +510,59 @@ check_ceiling(const dp_rational *x, const char *what)
 }
 
 /*
- * dp_bridge_epsilon_floor
+ * dp_base_epsilon_floor
  *	  The setting dp_pg.epsilon_floor; 0: no floor.
  */
 dp_fixed
-dp_bridge_epsilon_floor(void)
+dp_base_epsilon_floor(void)
 {
 	dp_rational limit;
 	dp_fixed	floor;
 
 	if (!read_limit(dp_setting_epsilon_floor, "dp_pg.epsilon_floor", &limit))
 		return 0;
-	dp_bridge_check_status(dp_acct_fixed_from_rational(&limit, DP_ROUND_UP,
-													   &floor),
-						   "read setting dp_pg.epsilon_floor");
+	dp_base_check_status(dp_accounting_fixed_from_rational(&limit, DP_ROUND_UP,
+														   &floor),
+						 "read setting dp_pg.epsilon_floor");
 	return floor;
 }
 
 /*
- * dp_bridge_check_floor
+ * dp_base_check_floor
  *	  Raise 22023 if the epsilon of a whole charge is below the server's floor.
  */
 void
-dp_bridge_check_floor(dp_fixed charged, const char *what)
+dp_base_check_floor(dp_fixed charged, const char *what)
 {
-	if (charged >= dp_bridge_epsilon_floor())
+	if (charged >= dp_base_epsilon_floor())
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("%s is below what this server allows", what),
 			 errdetail("It is %s, and setting dp_pg.epsilon_floor is %s.",
-					   dp_bridge_fixed_to_cstring(charged),
+					   dp_base_fixed_to_cstring(charged),
 					   dp_setting_epsilon_floor),
 			 errhint("Ask with a larger epsilon.")));
 }
 
 /*
- * dp_bridge_check_price
+ * dp_base_check_price
  *	  The epsilon of one released value, given by a user, as an exact positive
  *	  rational; raises 22023.  The floor applies to whole charges only.
  */
 dp_rational
-dp_bridge_check_price(Numeric x, bool isnull, const char *what)
+dp_base_check_price(Numeric x, bool isnull, const char *what)
 {
 	dp_rational epsilon;
 	dp_number_fault fault;
 
-	fault = dp_bridge_numeric_to_rational(isnull ? NULL : x, &epsilon);
+	fault = dp_base_numeric_to_rational(isnull ? NULL : x, &epsilon);
 	if (fault != DP_NUMBER_OK || epsilon.num == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s must be a positive number", what),
 				 errdetail("It is %s.", fault == DP_NUMBER_OK ? "zero" :
-						   dp_bridge_number_fault_text(fault)),
+						   dp_base_number_fault_text(fault)),
 				 errhint("Typical values lie between 0.01 and 1; smaller is "
 						 "more private and less accurate.")));
 	check_ceiling(&epsilon, what);
@@ -570,28 +570,29 @@ dp_bridge_check_price(Numeric x, bool isnull, const char *what)
 }
 
 /*
- * dp_bridge_check_epsilon
+ * dp_base_check_epsilon
  *	  The same for the epsilon of a whole charge, which must not be below the
  *	  floor.
  */
 dp_rational
-dp_bridge_check_epsilon(Numeric x, bool isnull, const char *what)
+dp_base_check_epsilon(Numeric x, bool isnull, const char *what)
 {
-	dp_rational epsilon = dp_bridge_check_price(x, isnull, what);
+	dp_rational epsilon = dp_base_check_price(x, isnull, what);
 	dp_fixed	charged;
 
-	dp_bridge_check_status(dp_acct_fixed_from_rational(&epsilon, DP_ROUND_UP,
-													   &charged),
-						   "read epsilon");
-	dp_bridge_check_floor(charged, what);
+	dp_base_check_status(dp_accounting_fixed_from_rational(&epsilon,
+														   DP_ROUND_UP,
+														   &charged),
+						 "read epsilon");
+	dp_base_check_floor(charged, what);
 	return epsilon;
 }
 
-/* dp_bridge_check_scale: see dp_base.h. */
+/* dp_base_check_scale: see dp_base.h. */
 void
-dp_bridge_check_scale(const dp_scale *scale)
+dp_base_check_scale(const dp_scale *scale)
 {
-	if (dp_mech_scale_approx(scale) <= ldexp(1, DP_SCALE_LOG2))
+	if (dp_noise_scale_approx(scale) <= ldexp(1, DP_SCALE_LOG2))
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -643,13 +644,13 @@ remember(memo *kept, const dp_uint128 *from, const dp_rational *result)
 }
 
 /*
- * dp_bridge_gaussian_variance
- *	  dp_acct_gaussian_variance_exact or, out of its range, the variance by
+ * dp_base_gaussian_variance
+ *	  dp_accounting_variance_exact or, out of its range, the variance by
  *	  zCDP.  The search may take tenths of a second.
  */
 dp_status
-dp_bridge_gaussian_variance(uint64 sensitivity, dp_fixed epsilon,
-							dp_fixed delta, dp_rational *out)
+dp_base_gaussian_variance(uint64 sensitivity, dp_fixed epsilon,
+						  dp_fixed delta, dp_rational *out)
 {
 	static memo kept;
 	const dp_uint128 from[NUMBERS] = {sensitivity, epsilon, delta};
@@ -657,23 +658,23 @@ dp_bridge_gaussian_variance(uint64 sensitivity, dp_fixed epsilon,
 
 	if (recall(&kept, from, out))
 		return DP_OK;
-	status = dp_acct_gaussian_variance_exact(sensitivity, epsilon, delta,
-											 out);
+	status = dp_accounting_variance_exact(sensitivity, epsilon, delta,
+										  out);
 	if (status == DP_E_RANGE)
-		status = dp_acct_gaussian_variance_zcdp(sensitivity, epsilon, delta,
-												out);
+		status = dp_accounting_variance_zcdp(sensitivity, epsilon, delta,
+											 out);
 	if (status == DP_OK)
 		remember(&kept, from, out);
 	return status;
 }
 
 /*
- * dp_bridge_gaussian_error
- *	  dp_acct_gaussian_error for probability 1/20; false if it fails.  It may
- *	  take milliseconds, and a release needs it for every group.
+ * dp_base_gaussian_error
+ *	  dp_accounting_error_of_gaussian for probability 1/20; false if it fails.
+ *	  It may take milliseconds, and a release needs it for every group.
  */
 bool
-dp_bridge_gaussian_error(const dp_rational *variance, int k, double *out)
+dp_base_gaussian_error(const dp_rational *variance, int k, double *out)
 {
 	static memo kept;
 	const dp_uint128 from[NUMBERS] = {variance->num, variance->den, k};
@@ -681,8 +682,8 @@ dp_bridge_gaussian_error(const dp_rational *variance, int k, double *out)
 
 	if (!recall(&kept, from, &error))
 	{
-		if (dp_acct_gaussian_error(variance, k, DP_FIXED_ONE / 20,
-								   &error.num) != DP_OK)
+		if (dp_accounting_error_of_gaussian(variance, k, DP_FIXED_ONE / 20,
+											&error.num) != DP_OK)
 			return false;
 		remember(&kept, from, &error);
 	}
@@ -691,13 +692,13 @@ dp_bridge_gaussian_error(const dp_rational *variance, int k, double *out)
 }
 
 /*
- * dp_bridge_laplace_rho
- *	  dp_acct_rho_from_laplace, which takes a third of the time of preparing a
- *	  small query.
+ * dp_base_laplace_rho
+ *	  dp_accounting_rho_from_laplace, which takes a third of the time of
+ *	  preparing a small query.
  */
 dp_status
-dp_bridge_laplace_rho(dp_uint128 sensitivity, const dp_rational *epsilon,
-					  dp_fixed *rho)
+dp_base_laplace_rho(dp_uint128 sensitivity, const dp_rational *epsilon,
+					dp_fixed *rho)
 {
 	static memo kept;
 	const dp_uint128 from[NUMBERS] = {sensitivity, epsilon->num, epsilon->den};
@@ -705,8 +706,9 @@ dp_bridge_laplace_rho(dp_uint128 sensitivity, const dp_rational *epsilon,
 
 	if (!recall(&kept, from, &cost))
 	{
-		dp_status	status = dp_acct_rho_from_laplace(sensitivity, epsilon,
-													  &cost.num);
+		dp_status	status = dp_accounting_rho_from_laplace(sensitivity,
+															epsilon,
+															&cost.num);
 
 		if (status != DP_OK)
 			return status;

@@ -29,19 +29,19 @@ look_for_interrupts(void)
 }
 
 /*
- * dp_bridge_source
+ * dp_base_source
  *	  The process's source, from OpenSSL; never NULL.  Long draws can be
  *	  canceled.
  */
 dp_source *
-dp_bridge_source(void)
+dp_base_source(void)
 {
 	pid_t		pid = getpid();
 
 	if (source_pid != pid)
 	{
-		dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
-		dp_mech_source_pulse(&source, look_for_interrupts);
+		dp_noise_source_init(&source, dp_noise_fill_openssl, NULL);
+		dp_noise_source_pulse(&source, look_for_interrupts);
 		source_pid = pid;
 	}
 	return &source;
@@ -52,9 +52,9 @@ dp_bridge_source(void)
  * ----------------
  */
 
-/* dp_bridge_sha256: DP_SHA256_BYTES bytes to *out. */
+/* dp_base_sha256: DP_SHA256_BYTES bytes to *out. */
 void
-dp_bridge_sha256(const void *data, Size size, uint8 *out)
+dp_base_sha256(const void *data, Size size, uint8 *out)
 {
 	pg_cryptohash_ctx *context = pg_cryptohash_create(PG_SHA256);
 

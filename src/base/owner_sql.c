@@ -51,9 +51,9 @@ watch_extension(void)
 	extension_callback = true;
 }
 
-/* dp_bridge_extension_oid: InvalidOid if not installed in this database. */
+/* dp_base_extension_oid: InvalidOid if not installed in this database. */
 Oid
-dp_bridge_extension_oid(void)
+dp_base_extension_oid(void)
 {
 	watch_extension();
 	if (!OidIsValid(extension_cache))
@@ -82,18 +82,18 @@ find_extension(FormData_pg_extension *row)
 	return HeapTupleIsValid(tuple);
 }
 
-/* dp_bridge_extension_owner: InvalidOid if not installed in this database. */
+/* dp_base_extension_owner: InvalidOid if not installed in this database. */
 Oid
-dp_bridge_extension_owner(void)
+dp_base_extension_owner(void)
 {
 	FormData_pg_extension row;
 
 	return find_extension(&row) ? row.extowner : InvalidOid;
 }
 
-/* dp_bridge_extension_namespace: the schema of its public objects. */
+/* dp_base_extension_namespace: the schema of its public objects. */
 Oid
-dp_bridge_extension_namespace(void)
+dp_base_extension_namespace(void)
 {
 	FormData_pg_extension row;
 
@@ -103,34 +103,34 @@ dp_bridge_extension_namespace(void)
 	return namespace_cache;
 }
 
-/* dp_bridge_catalog_namespace: schema dp_pg, or InvalidOid. */
+/* dp_base_catalog_namespace: schema dp_pg, or InvalidOid. */
 Oid
-dp_bridge_catalog_namespace(void)
+dp_base_catalog_namespace(void)
 {
 	return get_namespace_oid("dp_pg", true);
 }
 
 /*
- * dp_bridge_cluster_id
+ * dp_base_cluster_id
  *	  The system identifier, which differs in a cluster that a dump of this one
  *	  was restored into.
  */
 int64
-dp_bridge_cluster_id(void)
+dp_base_cluster_id(void)
 {
 	return (int64) GetSystemIdentifier();
 }
 
 /*
- * dp_bridge_owner_begin
+ * dp_base_owner_begin
  *	  Become the owner of the extension and connect to SPI.
  *
  * Errors: 55000 when the extension is not installed in this database.
  */
 void
-dp_bridge_owner_begin(dp_owner_sql *saved)
+dp_base_owner_begin(dp_owner_sql *saved)
 {
-	Oid			owner = dp_bridge_extension_owner();
+	Oid			owner = dp_base_extension_owner();
 
 	if (!OidIsValid(owner))
 		ereport(ERROR,
@@ -139,11 +139,11 @@ dp_bridge_owner_begin(dp_owner_sql *saved)
 				 errhint("Run CREATE EXTENSION dp_pg.")));
 	GetUserIdAndSecContext(&saved->user, &saved->security);
 	saved->nest = NewGUCNestLevel();
-	dp_bridge_set_local("search_path", "pg_catalog, pg_temp");
-	dp_bridge_set_local("row_security", "off");
-	dp_bridge_set_local("DateStyle", "ISO, YMD");
-	dp_bridge_set_local("extra_float_digits", "1");
-	dp_bridge_set_local("check_function_bodies", "on");
+	dp_base_set_local("search_path", "pg_catalog, pg_temp");
+	dp_base_set_local("row_security", "off");
+	dp_base_set_local("DateStyle", "ISO, YMD");
+	dp_base_set_local("extra_float_digits", "1");
+	dp_base_set_local("check_function_bodies", "on");
 	SetUserIdAndSecContext(owner, saved->security |
 						   SECURITY_LOCAL_USERID_CHANGE |
 						   SECURITY_RESTRICTED_OPERATION |
@@ -153,11 +153,11 @@ dp_bridge_owner_begin(dp_owner_sql *saved)
 }
 
 /*
- * dp_bridge_owner_end
- *	  Undo dp_bridge_owner_begin.
+ * dp_base_owner_end
+ *	  Undo dp_base_owner_begin.
  */
 void
-dp_bridge_owner_end(dp_owner_sql *saved)
+dp_base_owner_end(dp_owner_sql *saved)
 {
 	SPI_finish();
 	SetUserIdAndSecContext(saved->user, saved->security);

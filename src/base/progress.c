@@ -37,9 +37,9 @@ static const char *const phases[] = {
 	"fitting", "drawing rows", "reading what is joined"
 };
 
-/* dp_bridge_progress_begin: see dp_base.h. */
+/* dp_base_progress_begin: see dp_base.h. */
 void
-dp_bridge_progress_begin(dp_work work, Oid relid, int64 total)
+dp_base_progress_begin(dp_work work, Oid relid, int64 total)
 {
 	/* a COPY with a private query, for example, shows its own progress */
 	if (MyBEEntry == NULL ||
@@ -56,9 +56,9 @@ is_shown(void)
 	return MyBEEntry != NULL && MyBEEntry->st_progress_command == COMMAND;
 }
 
-/* dp_bridge_progress: see dp_base.h. */
+/* dp_base_progress: see dp_base.h. */
 void
-dp_bridge_progress(dp_phase phase, int64 done)
+dp_base_progress(dp_phase phase, int64 done)
 {
 	const int	places[] = {PARAM_PHASE, PARAM_DONE};
 	const int64 values[] = {phase, done};
@@ -67,9 +67,9 @@ dp_bridge_progress(dp_phase phase, int64 done)
 		pgstat_progress_update_multi_param(2, places, values);
 }
 
-/* dp_bridge_progress_end: see dp_base.h. */
+/* dp_base_progress_end: see dp_base.h. */
 void
-dp_bridge_progress_end(void)
+dp_base_progress_end(void)
 {
 	if (is_shown())
 		pgstat_progress_end_command();

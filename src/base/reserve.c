@@ -61,7 +61,7 @@ grow_stack(Size bytes, char *from)
 	frame[0] = 1;
 	if (bytes <= STACK_STEP)
 	{
-		(void) dp_bridge_populate((char *) frame, from - (char *) frame);
+		(void) dp_base_populate((char *) frame, from - (char *) frame);
 		return frame[0];
 	}
 	return grow_stack(bytes - STACK_STEP, from) + frame[0];
@@ -247,13 +247,13 @@ leave_kept(void)
 #endif
 
 /*
- * dp_bridge_reserve_init
+ * dp_base_reserve_init
  *	  Called once in a process that reserves memory.  `stack` is how many bytes
  *	  of stack it may need from here on because of rows, at most
  *	  max_stack_depth.
  */
 void
-dp_bridge_reserve_init(Size stack)
+dp_base_reserve_init(Size stack)
 {
 	char		here;
 
@@ -344,14 +344,14 @@ keep_contexts(int contexts)
 }
 
 /*
- * dp_bridge_reserve
+ * dp_base_reserve
  *	  Reserve memory for the rows that are read next, and for the contexts that
  *	  may exist at once because of them.
  *
  * Errors: 53200.
  */
 void
-dp_bridge_reserve(Size bytes, int contexts)
+dp_base_reserve(Size bytes, int contexts)
 {
 	if (holds)
 	{
@@ -369,12 +369,12 @@ dp_bridge_reserve(Size bytes, int contexts)
 	}
 	if (!held_given)			/* new, or at another address */
 	{
-		held_given = held != NULL && dp_bridge_populate(held, held_bytes);
+		held_given = held != NULL && dp_base_populate(held, held_bytes);
 		populated = NULL;
 	}
 	if (held_given && populated != sbrk(0))
 	{
-		held_given = dp_bridge_populate_heap(held, held_bytes);
+		held_given = dp_base_populate_heap(held, held_bytes);
 		populated = sbrk(0);
 	}
 	held_at = (uintptr_t) held;
@@ -393,12 +393,12 @@ dp_bridge_reserve(Size bytes, int contexts)
 }
 
 /*
- * dp_bridge_hold
+ * dp_base_hold
  *	  Called before the first rows are read, and after each job, when the
  *	  memory used by its rows has been freed.
  */
 void
-dp_bridge_hold(void)
+dp_base_hold(void)
 {
 #ifdef M_MMAP_MAX
 	if (!holds)
@@ -424,11 +424,11 @@ dp_bridge_hold(void)
 }
 
 /*
- * dp_bridge_give_back
+ * dp_base_give_back
  *	  In an idle process, return memory to the system if there is much of it.
  */
 void
-dp_bridge_give_back(void)
+dp_base_give_back(void)
 {
 #ifdef M_MMAP_MAX
 	if (mallinfo2().fordblks + held_bytes <= KEPT)	/* free and held memory */
@@ -463,14 +463,14 @@ is_plenty(Size bytes)
 }
 
 /*
- * dp_bridge_try_shared
+ * dp_base_try_shared
  *	  Test whether so much shared memory is available for parallel workers.  It
  *	  is released at once, so others may take it before the caller does.
  *
  * Errors: those of the system, which are insufficient resources.
  */
 void
-dp_bridge_try_shared(Size bytes)
+dp_base_try_shared(Size bytes)
 {
 	dsm_segment *segment;
 

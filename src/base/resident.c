@@ -26,11 +26,11 @@
 #define LARGEST ((Size) 128 * 1024 * 1024)
 
 /*
- * dp_bridge_populate
+ * dp_base_populate
  *	  Make pages resident and keep their contents; false: no memory is left.
  */
 bool
-dp_bridge_populate(char *memory, Size bytes)
+dp_base_populate(char *memory, Size bytes)
 {
 	volatile char *page = memory;
 	Size		i;
@@ -106,12 +106,12 @@ resident_is_foreign(const mapping *m)
 }
 
 /*
- * dp_bridge_populate_mappings
+ * dp_base_populate_mappings
  *	  Make all mappings resident that are the process's own, and find the heap
- *	  for dp_bridge_populate_heap.
+ *	  for dp_base_populate_heap.
  */
 void
-dp_bridge_populate_mappings(void)
+dp_base_populate_mappings(void)
 {
 	FILE	   *file = AllocateFile("/proc/self/maps", "r");
 	char		line[MAXPGPATH];
@@ -135,20 +135,20 @@ dp_bridge_populate_mappings(void)
 }
 
 /*
- * dp_bridge_populate_heap
+ * dp_base_populate_heap
  *	  Make the heap resident, except for `bytes` at `but`, which already are;
  *	  false: no memory is left.  Does nothing before
- *	  dp_bridge_populate_mappings.
+ *	  dp_base_populate_mappings.
  */
 bool
-dp_bridge_populate_heap(char *but, Size bytes)
+dp_base_populate_heap(char *but, Size bytes)
 {
 	char	   *end = sbrk(0);
 
 	if (heap == NULL)
 		return true;
 	if (but < heap || but + bytes > end)	/* not within the heap */
-		return dp_bridge_populate(heap, end - heap);
-	return dp_bridge_populate(heap, but - heap) &&
-		dp_bridge_populate(but + bytes, end - (but + bytes));
+		return dp_base_populate(heap, end - heap);
+	return dp_base_populate(heap, but - heap) &&
+		dp_base_populate(but + bytes, end - (but + bytes));
 }

@@ -46,11 +46,11 @@ open_nameless(void)
 }
 
 /*
- * dp_bridge_scratch_open
+ * dp_base_scratch_open
  *	  Open the file unless it is open; it stays open until the process exits.
  */
 void
-dp_bridge_scratch_open(void)
+dp_base_scratch_open(void)
 {
 	if (file >= 0)
 		return;
@@ -66,21 +66,21 @@ dp_bridge_scratch_open(void)
 }
 
 /*
- * dp_bridge_scratch_use: one more user, which must call
- * dp_bridge_scratch_leave.
+ * dp_base_scratch_use: one more user, which must call
+ * dp_base_scratch_leave.
  */
 void
-dp_bridge_scratch_use(void)
+dp_base_scratch_use(void)
 {
-	dp_bridge_scratch_open();
+	dp_base_scratch_open();
 	users++;
 }
 
 /*
- * dp_bridge_scratch_leave: when the last user leaves, the file is truncated.
+ * dp_base_scratch_leave: when the last user leaves, the file is truncated.
  */
 void
-dp_bridge_scratch_leave(void)
+dp_base_scratch_leave(void)
 {
 	Assert(users > 0);
 	if (--users > 0)
@@ -90,11 +90,11 @@ dp_bridge_scratch_leave(void)
 }
 
 /*
- * dp_bridge_scratch_append
+ * dp_base_scratch_append
  *	  Append bytes; returns their offset.
  */
 off_t
-dp_bridge_scratch_append(const void *data, Size length)
+dp_base_scratch_append(const void *data, Size length)
 {
 	off_t		start = size;
 	const char *from = data;
@@ -122,12 +122,12 @@ dp_bridge_scratch_append(const void *data, Size length)
 }
 
 /*
- * dp_bridge_scratch_try
+ * dp_base_scratch_try
  *	  Read bytes at an offset; false, with errno, on failure.  Threads may call
  *	  it.
  */
 bool
-dp_bridge_scratch_try(void *data, Size length, off_t from)
+dp_base_scratch_try(void *data, Size length, off_t from)
 {
 	char	   *to = data;
 
@@ -149,20 +149,20 @@ dp_bridge_scratch_try(void *data, Size length, off_t from)
 	return true;
 }
 
-/* dp_bridge_scratch_raise_read: reading has failed, with errno. */
+/* dp_base_scratch_raise_read: reading has failed, with errno. */
 void
-dp_bridge_scratch_raise_read(void)
+dp_base_scratch_raise_read(void)
 {
 	ereport(ERROR,
 			(errcode_for_file_access(),
 			 errmsg("could not read a temporary file: %m")));
 }
 
-/* dp_bridge_scratch_read: read bytes at an offset. */
+/* dp_base_scratch_read: read bytes at an offset. */
 void
-dp_bridge_scratch_read(void *data, Size length, off_t from)
+dp_base_scratch_read(void *data, Size length, off_t from)
 {
 	CHECK_FOR_INTERRUPTS();
-	if (!dp_bridge_scratch_try(data, length, from))
-		dp_bridge_scratch_raise_read();
+	if (!dp_base_scratch_try(data, length, from))
+		dp_base_scratch_raise_read();
 }

@@ -173,16 +173,16 @@ settings_is_chosen(int choice)
 		(choice == SETTING_AUTO && dp_setting_transparent);
 }
 
-/* dp_bridge_splits: whether dp_pg.epsilon is the price of a whole query. */
+/* dp_base_splits: whether dp_pg.epsilon is the price of a whole query. */
 bool
-dp_bridge_splits(void)
+dp_base_splits(void)
 {
 	return settings_is_chosen(setting_split);
 }
 
-/* dp_bridge_suppresses: whether groups that look empty are omitted. */
+/* dp_base_suppresses: whether groups that look empty are omitted. */
 bool
-dp_bridge_suppresses(void)
+dp_base_suppresses(void)
 {
 	return settings_is_chosen(setting_suppress);
 }
@@ -200,12 +200,12 @@ assign_number(int newval, void *extra)
 }
 
 /*
- * dp_bridge_reuse_age
+ * dp_base_reuse_age
  *	  Maximum age of a stored answer, in microseconds; 0: answers are neither
  *	  reused nor stored.
  */
 int64
-dp_bridge_reuse_age(void)
+dp_base_reuse_age(void)
 {
 	if (reuse_age >= 0)
 		return reuse_age;
@@ -338,11 +338,11 @@ assign_reuse(const char *newval, void *extra)
 }
 
 /*
- * dp_bridge_settings_init
+ * dp_base_settings_init
  *	  Define the settings; called once, while the library is preloaded.
  */
 void
-dp_bridge_settings_init(void)
+dp_base_settings_init(void)
 {
 	preloaded = process_shared_preload_libraries_in_progress;
 
@@ -529,27 +529,27 @@ dp_bridge_settings_init(void)
 }
 
 /*
- * dp_bridge_set_local
+ * dp_base_set_local
  *	  Change a setting, whatever the user's rights are, until the innermost
  *	  level made by NewGUCNestLevel ends.
  */
 void
-dp_bridge_set_local(const char *name, const char *value)
+dp_base_set_local(const char *name, const char *value)
 {
 	(void) set_config_option(name, value, PGC_SUSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
 }
 
-/* dp_bridge_preloaded: whether shared_preload_libraries loaded the library. */
+/* dp_base_preloaded: whether shared_preload_libraries loaded the library. */
 bool
-dp_bridge_preloaded(void)
+dp_base_preloaded(void)
 {
 	return preloaded;
 }
 
-/* dp_bridge_require_preload: raise 55000 unless preloaded. */
+/* dp_base_require_preload: raise 55000 unless preloaded. */
 void
-dp_bridge_require_preload(void)
+dp_base_require_preload(void)
 {
 	if (!preloaded)
 		ereport(ERROR,
@@ -571,7 +571,7 @@ PG_FUNCTION_INFO_V1(dp_bridge_check_preload);
 Datum
 dp_bridge_check_preload(PG_FUNCTION_ARGS)
 {
-	dp_bridge_require_preload();
+	dp_base_require_preload();
 	PG_RETURN_VOID();
 }
 
@@ -625,7 +625,7 @@ settings_record_of(int i)
 	static struct config_generic *records[lengthof(names)];
 
 	if (records[i] == NULL)
-		records[i] = dp_bridge_find_setting(names[i]);
+		records[i] = dp_base_find_setting(names[i]);
 	return records[i];
 }
 
@@ -774,14 +774,14 @@ end_transaction(XactEvent event, void *argument)
 /* ---- charges ---- */
 
 /*
- * dp_bridge_check_scope
+ * dp_base_check_scope
  *	  Raise an error if a setting that affects charges was not made as
  *	  dp_pg.setting_scope requires.
  *
  * Errors: 55000.
  */
 void
-dp_bridge_check_scope(void)
+dp_base_check_scope(void)
 {
 	int			i;
 
@@ -812,7 +812,7 @@ dp_bridge_check_scope(void)
 static void
 scope_init(void)
 {
-	dp_bridge_add_hook(&ProcessUtility_hook, check_statement,
-					   &next_process_utility);
+	dp_base_add_hook(&ProcessUtility_hook, check_statement,
+					 &next_process_utility);
 	RegisterXactCallback(end_transaction, NULL);
 }

@@ -22,13 +22,13 @@
 #include "dp_base.h"
 
 /*
- * dp_bridge_read_caches
+ * dp_base_read_caches
  *	  Identity of the current user, and number of cache invalidations
  *	  processed.  False if the transaction has written, since its caches then
  *	  hold what others do not see, and in a parallel operation.
  */
 bool
-dp_bridge_read_caches(dp_caches *out)
+dp_base_read_caches(dp_caches *out)
 {
 	MemSet(out, 0, sizeof(*out));
 	if (TransactionIdIsValid(GetTopTransactionIdIfAny()) ||
@@ -42,9 +42,9 @@ dp_bridge_read_caches(dp_caches *out)
 	return true;
 }
 
-/* dp_bridge_same_caches: same user and caches; rows may have changed. */
+/* dp_base_same_caches: same user and caches; rows may have changed. */
 bool
-dp_bridge_same_caches(const dp_caches *a, const dp_caches *b)
+dp_base_same_caches(const dp_caches *a, const dp_caches *b)
 {
 	return a->messages == b->messages && a->user == b->user &&
 		a->context == b->context && a->outer == b->outer &&
@@ -52,25 +52,25 @@ dp_bridge_same_caches(const dp_caches *a, const dp_caches *b)
 }
 
 /*
- * dp_bridge_read_stamp
- *	  The current stamp; false if dp_bridge_read_caches is, or if the
+ * dp_base_read_stamp
+ *	  The current stamp; false if dp_base_read_caches is, or if the
  *	  transaction keeps one snapshot and so may not see the latest rows.
  *	  Requires a snapshot.
  */
 bool
-dp_bridge_read_stamp(dp_stamp *out)
+dp_base_read_stamp(dp_stamp *out)
 {
 	MemSet(out, 0, sizeof(*out));
-	if (IsolationUsesXactSnapshot() || !dp_bridge_read_caches(&out->caches))
+	if (IsolationUsesXactSnapshot() || !dp_base_read_caches(&out->caches))
 		return false;
 	out->ended = GetLatestSnapshot()->snapXactCompletionCount;
 	return out->ended != 0;
 }
 
-/* dp_bridge_same_stamp: true if nothing has changed. */
+/* dp_base_same_stamp: true if nothing has changed. */
 bool
-dp_bridge_same_stamp(const dp_stamp *a, const dp_stamp *b)
+dp_base_same_stamp(const dp_stamp *a, const dp_stamp *b)
 {
 	return a->ended == b->ended &&
-		dp_bridge_same_caches(&a->caches, &b->caches);
+		dp_base_same_caches(&a->caches, &b->caches);
 }

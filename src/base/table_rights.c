@@ -54,13 +54,13 @@ watch_changes(void)
 }
 
 /*
- * dp_bridge_has_table_rights
+ * dp_base_has_table_rights
  *	  Whether the role (InvalidOid: the current user) has all these rights on
  *	  the table.  False also if they are granted on columns only or are none of
  *	  the four, or if there is no table.
  */
 bool
-dp_bridge_has_table_rights(Oid relid, Oid role, AclMode rights)
+dp_base_has_table_rights(Oid relid, Oid role, AclMode rights)
 {
 	known_rights *place;
 

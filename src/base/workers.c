@@ -48,12 +48,12 @@
  */
 
 /*
- * dp_bridge_spin
+ * dp_base_spin
  *	  Spin on this process's latch for a while; true if it was set.  Yields the
  *	  processor to other processes meanwhile.
  */
 bool
-dp_bridge_spin(int usec)
+dp_base_spin(int usec)
 {
 	volatile Latch *latch = MyLatch;
 	instr_time	start;
@@ -73,12 +73,12 @@ dp_bridge_spin(int usec)
 }
 
 /*
- * dp_bridge_wait
+ * dp_base_wait
  *	  Wait until this process's latch is set, at most `timeout` ms, and reset
  *	  it.  The caller then checks the condition that it waits for.
  */
 void
-dp_bridge_wait(long timeout)
+dp_base_wait(long timeout)
 {
 	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 					 timeout, PG_WAIT_EXTENSION);
@@ -87,19 +87,19 @@ dp_bridge_wait(long timeout)
 }
 
 /*
- * dp_bridge_watch
+ * dp_base_watch
  *	  The same, after spinning on the latch for `usec`.
  */
 void
-dp_bridge_watch(int usec, long timeout)
+dp_base_watch(int usec, long timeout)
 {
-	if (usec > 0 && dp_bridge_spin(usec))
+	if (usec > 0 && dp_base_spin(usec))
 	{
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
 	}
 	else
-		dp_bridge_wait(timeout);
+		dp_base_wait(timeout);
 }
 
 /* ----------------
@@ -111,48 +111,48 @@ dp_bridge_watch(int usec, long timeout)
 /* ---- settings ---- */
 
 /*
- * dp_bridge_force
+ * dp_base_force
  *	  Set a setting for the rest of this process, overriding those of the
  *	  server, the database and the role.
  */
 void
-dp_bridge_force(const char *name, const char *value)
+dp_base_force(const char *name, const char *value)
 {
 	SetConfigOption(name, value, PGC_SUSET, PGC_S_OVERRIDE);
 }
 
 /*
- * dp_bridge_force_worker_settings
+ * dp_base_force_worker_settings
  *	  No setting may change the meaning of a worker's statements or interrupt
  *	  it.
  */
 void
-dp_bridge_force_worker_settings(void)
+dp_base_force_worker_settings(void)
 {
-	dp_bridge_force("search_path", "pg_catalog, pg_temp");
-	dp_bridge_force("default_transaction_isolation", "read committed");
-	dp_bridge_force("default_transaction_deferrable", "off");
-	dp_bridge_force("statement_timeout", "0");
-	dp_bridge_force("idle_in_transaction_session_timeout", "0");
+	dp_base_force("search_path", "pg_catalog, pg_temp");
+	dp_base_force("default_transaction_isolation", "read committed");
+	dp_base_force("default_transaction_deferrable", "off");
+	dp_base_force("statement_timeout", "0");
+	dp_base_force("idle_in_transaction_session_timeout", "0");
 	if (GetConfigOption("transaction_timeout", true, false) != NULL)
-		dp_bridge_force("transaction_timeout", "0");	/* since 17 */
-	dp_bridge_force("jit", "off");
+		dp_base_force("transaction_timeout", "0");		/* since 17 */
+	dp_base_force("jit", "off");
 }
 
 /*
- * dp_bridge_force_lock_timeout
+ * dp_base_force_lock_timeout
  *	  Wait for locks no longer than the present dp_pg.worker_lock_timeout: the
  *	  deadlock detector does not see connections that wait for a worker.
  */
 void
-dp_bridge_force_lock_timeout(void)
+dp_base_force_lock_timeout(void)
 {
 	char		value[16];
 
 	if (LockTimeout == dp_setting_worker_lock_timeout)
 		return;
 	snprintf(value, sizeof(value), "%d", dp_setting_worker_lock_timeout);
-	dp_bridge_force("lock_timeout", value);
+	dp_base_force("lock_timeout", value);
 }
 
 /* ---- shared memory ---- */
@@ -225,14 +225,14 @@ start_areas(void)
 }
 
 /*
- * dp_bridge_share
+ * dp_base_share
  *	  Request an area of shared memory with a lock; from _PG_init, preloading.
  *	  `start` is called in every process that attaches it; a fresh area is all
  *	  zero and must be initialized.
  */
 void
-dp_bridge_share(const char *name, Size (*size) (void),
-				void (*start) (void *area, bool fresh, LWLock *lock))
+dp_base_share(const char *name, Size (*size) (void),
+			  void (*start) (void *area, bool fresh, LWLock *lock))
 {
 	Assert(nareas < AREAS);
 	if (nareas == 0)
@@ -321,26 +321,26 @@ describe(BackgroundWorker *worker, const char *function, Datum arg)
 	worker->bgw_main_arg = arg;
 }
 
-/* dp_bridge_workers_init: from _PG_init, preloading. */
+/* dp_base_workers_init: from _PG_init, preloading. */
 void
-dp_bridge_workers_init(void)
+dp_base_workers_init(void)
 {
 	BackgroundWorker worker;
 	int			i;
 
-	dp_bridge_share("dp_pg_workers", workers_shared_size,
-					workers_start_shared);
+	dp_base_share("dp_pg_workers", workers_shared_size,
+				  workers_start_shared);
 	for (i = 0; i < dp_setting_workers; i++)
 	{
-		describe(&worker, "dp_bridge_worker_main", Int32GetDatum(i));
+		describe(&worker, "dp_base_worker_main", Int32GetDatum(i));
 		worker.bgw_restart_time = 0;
 		RegisterBackgroundWorker(&worker);
 	}
 }
 
-/* dp_bridge_add_workers: register a kind; from _PG_init, preloading. */
+/* dp_base_add_workers: register a kind; from _PG_init, preloading. */
 void
-dp_bridge_add_workers(dp_worker_kind kind, const dp_worker_methods *table)
+dp_base_add_workers(dp_worker_kind kind, const dp_worker_methods *table)
 {
 	methods[kind] = table;
 }
@@ -391,9 +391,9 @@ wake_waiting(void)
 	return waits;
 }
 
-/* dp_bridge_kept_readers: how many kept workers may be readers. */
+/* dp_base_kept_readers: how many kept workers may be readers. */
 int
-dp_bridge_kept_readers(void)
+dp_base_kept_readers(void)
 {
 	int			seen;
 
@@ -403,19 +403,19 @@ dp_bridge_kept_readers(void)
 	return Max(seen - 1, 0);
 }
 
-/* dp_bridge_is_kept: whether this process is a kept worker. */
+/* dp_base_is_kept: whether this process is a kept worker. */
 bool
-dp_bridge_is_kept(void)
+dp_base_is_kept(void)
 {
 	return mine != NULL;
 }
 
 /*
- * dp_bridge_leave
+ * dp_base_leave
  *	  Exit; a kept worker is started again.
  */
 void
-dp_bridge_leave(void)
+dp_base_leave(void)
 {
 	proc_exit(mine != NULL ? 1 : 0);
 }
@@ -494,11 +494,11 @@ workers_serve(void)
 }
 
 /*
- * dp_bridge_worker_main
+ * dp_base_worker_main
  *	  Entry point of a kept worker; arg is its number.
  */
 void
-dp_bridge_worker_main(Datum arg)
+dp_base_worker_main(Datum arg)
 {
 	appear(DatumGetInt32(arg));
 	for (;;)
@@ -588,15 +588,15 @@ workers_make_room(dp_worker_kind kind, bool urgent)
 }
 
 /*
- * dp_bridge_call_worker
+ * dp_base_call_worker
  *	  Find a process for a wanted worker of this kind and database.  If one is
  *	  registered, with `arg`, *handle is set, palloc'd.  Otherwise call again
  *	  soon, since workers that were woken may take an older entry.  False:
  *	  there is no process.
  */
 bool
-dp_bridge_call_worker(dp_worker_kind kind, Datum arg, dp_urgency urgency,
-					  BackgroundWorkerHandle **handle)
+dp_base_call_worker(dp_worker_kind kind, Datum arg, dp_urgency urgency,
+					BackgroundWorkerHandle **handle)
 {
 	BackgroundWorker worker;
 	bool		woken;
@@ -628,12 +628,12 @@ can_help(dp_worker_kind own, dp_worker_kind kind)
 }
 
 /*
- * dp_bridge_must_yield
+ * dp_base_must_yield
  *	  Whether this busy process of kind `own` must leave because another
  *	  database has found no process for `patience` ms.  True once per shortage.
  */
 bool
-dp_bridge_must_yield(dp_worker_kind own, int patience)
+dp_base_must_yield(dp_worker_kind own, int patience)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	bool		yield = false;

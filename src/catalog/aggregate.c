@@ -218,7 +218,7 @@ is_aggregate(Node *node, const dp_walk *walk)
 bool
 dp_catalog_has_aggregate(Node *node)
 {
-	return dp_bridge_contains(node, is_aggregate, NULL, 0);
+	return dp_base_contains(node, is_aggregate, NULL, 0);
 }
 
 static bool
@@ -238,7 +238,7 @@ is_own_aggregate(Node *node, const dp_walk *walk)
 bool
 dp_catalog_has_own_aggregate(const Query *query)
 {
-	return dp_bridge_contains((Node *) query->targetList, is_own_aggregate,
-							  NULL, 0) ||
-		dp_bridge_contains(query->havingQual, is_own_aggregate, NULL, 0);
+	return dp_base_contains((Node *) query->targetList, is_own_aggregate,
+							NULL, 0) ||
+		dp_base_contains(query->havingQual, is_own_aggregate, NULL, 0);
 }

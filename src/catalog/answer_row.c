@@ -62,7 +62,7 @@ bool
 dp_catalog_lock_answers(void)
 {
 	Oid			relid = get_relname_relid(answers.name,
-										  dp_bridge_catalog_namespace());
+										  dp_base_catalog_namespace());
 
 	return OidIsValid(relid) &&
 		ConditionalLockRelationOid(relid, RowExclusiveLock);
@@ -181,7 +181,7 @@ dp_catalog_insert_answer(const dp_answer_row *new)
 {
 	dp_answer_row row = *new;
 
-	row.cluster = dp_bridge_cluster_id();
+	row.cluster = dp_base_cluster_id();
 	row.database = MyDatabaseId;
 	dp_catalog_insert_rows(&answers, &row, 1);
 }

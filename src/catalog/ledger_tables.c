@@ -61,12 +61,12 @@ static bool
 ledger_is_listed(int64 cluster)
 {
 	Oid			relid = get_relname_relid(lineage.name,
-										  dp_bridge_catalog_namespace());
+										  dp_base_catalog_namespace());
 	ScanKeyData key;
 	lineage_row row;
 
 	if (relid == asked_table && cluster == asked &&
-		(answer || cluster != dp_bridge_cluster_id()))
+		(answer || cluster != dp_base_cluster_id()))
 		return answer;
 	dp_catalog_key(&key, &lineage, "cluster", Int64GetDatum(cluster));
 	answer = dp_catalog_find_row(&lineage, NULL, &key, 1, NULL, DP_ROW_READ,
@@ -86,7 +86,7 @@ ledger_is_listed(int64 cluster)
 bool
 dp_catalog_in_lineage(int64 cluster)
 {
-	return cluster == dp_bridge_cluster_id() || ledger_is_listed(cluster);
+	return cluster == dp_base_cluster_id() || ledger_is_listed(cluster);
 }
 
 /*
@@ -97,7 +97,7 @@ dp_catalog_in_lineage(int64 cluster)
 void
 dp_catalog_extend_lineage(void)
 {
-	lineage_row row = {NULL, dp_bridge_cluster_id()};
+	lineage_row row = {NULL, dp_base_cluster_id()};
 
 	if (!ledger_is_listed(row.cluster))
 		dp_catalog_insert_rows(&lineage, &row, 1);
@@ -210,7 +210,7 @@ dp_catalog_insert_dataset(const char *name, Oid owner)
 	NameData	owner_name;
 	dp_argument args[] = {
 		DP_ARG_NAME(&key), DP_ARG_OID(owner), DP_ARG_NAME(&owner_name),
-		DP_ARG_INT64(dp_bridge_cluster_id())
+		DP_ARG_INT64(dp_base_cluster_id())
 	};
 
 	namestrcpy(&key, name);
@@ -237,7 +237,7 @@ dp_catalog_write_dataset(const dp_dataset_row *row, int sets)
 	{
 		sets |= DATASET_OWNER;
 		dp_catalog_name_role(row->owner, &now.owner_name);
-		now.cluster = dp_bridge_cluster_id();
+		now.cluster = dp_base_cluster_id();
 	}
 	if (sets != 0)
 		dp_catalog_update_row(&datasets, &now, sets);
@@ -450,8 +450,8 @@ dp_catalog_sum_budgets(const char *dataset, Oid role, dp_spent *sum)
 
 		if (!OidIsValid(payer) || !is_member_of_role_nosuper(role, payer))
 			continue;
-		dp_bridge_check_status(dp_acct_spent_sum(sum, &row->total),
-							   "add up the spending");
+		dp_base_check_status(dp_accounting_spent_sum(sum, &row->total),
+							 "add up the spending");
 		n++;
 	}
 	return n;
@@ -556,11 +556,11 @@ dp_catalog_last_partition(void)
 	dp_owner_sql saved;
 	int64		last = 0;
 
-	dp_bridge_owner_begin(&saved);
+	dp_base_owner_begin(&saved);
 	if (dp_catalog_run("SELECT last_value FROM dp_pg.partition_seq"
 					   " WHERE is_called", NULL, 0) == 1)
 		last = DatumGetInt64(dp_catalog_result(0, 1));
-	dp_bridge_owner_end(&saved);
+	dp_base_owner_end(&saved);
 	return last;
 }
 
@@ -663,7 +663,7 @@ bool
 dp_catalog_has_foreign_lines(void)
 {
 	Relation	rel = dp_catalog_open_table(&ledger, AccessShareLock);
-	Datum		here = Int64GetDatum(dp_bridge_cluster_id());
+	Datum		here = Int64GetDatum(dp_base_cluster_id());
 	ScanKeyData keys[2];
 	AttrNumber	cluster = dp_catalog_column(&ledger, "cluster");
 	bool		found = false;
@@ -710,7 +710,7 @@ dp_catalog_append_lines(dp_ledger_line *lines, int n)
 		const dp_charge *charged = &lines[i].charged;
 
 		lines[i].at = now;
-		lines[i].cluster = dp_bridge_cluster_id();
+		lines[i].cluster = dp_base_cluster_id();
 		lines[i].priced = price->epsilon != charged->epsilon ||
 			price->delta != charged->delta || price->rho != charged->rho;
 	}

@@ -146,7 +146,7 @@ void
 dp_catalog_lock_names(bool wishing)
 {
 	Oid			relid = get_relname_relid(names.name,
-										  dp_bridge_catalog_namespace());
+										  dp_base_catalog_namespace());
 
 	if (OidIsValid(relid))
 		LockRelationOid(relid, wishing ? ExclusiveLock : RowExclusiveLock);
@@ -161,7 +161,7 @@ dp_catalog_lock_names(bool wishing)
 void
 dp_catalog_lock_opening(bool opens, bool protects)
 {
-	LockDatabaseObject(ExtensionRelationId, dp_bridge_extension_oid(), 0,
+	LockDatabaseObject(ExtensionRelationId, dp_base_extension_oid(), 0,
 					   opens && protects ? ShareRowExclusiveLock :
 					   opens ? ShareLock : RowExclusiveLock);
 }
@@ -182,7 +182,7 @@ dp_catalog_write_name(Oid relid, const bool *follow)
 	dp_argument args[] = {
 		DP_ARG_OID(relid),
 		{BOOLOID, BoolGetDatum(follow != NULL && *follow), follow == NULL},
-		DP_ARG_INT64(dp_bridge_cluster_id()), DP_ARG_NAME(&schema),
+		DP_ARG_INT64(dp_base_cluster_id()), DP_ARG_NAME(&schema),
 		DP_ARG_NAME(&name), DP_ARG_OID(dp_catalog_owner(relid))
 	};
 
@@ -245,7 +245,7 @@ dp_catalog_keep_dropped(Oid relid)
 	dp_argument args[] = {DP_ARG_OID(relid), {JSONBOID, 0, true}};
 	dp_owner_sql saved;
 
-	dp_bridge_owner_begin(&saved);
+	dp_base_owner_begin(&saved);
 	if (SPI_execute_with_args("SELECT dp_pg.keep($1)", 1, &args[0].type,
 							  &args[0].value, NULL, true, 0) < 0)
 		elog(ERROR, "could not read declarations");
@@ -274,7 +274,7 @@ dp_catalog_keep_dropped(Oid relid)
 						  " WHERE o.place > 100 FOR UPDATE OF n SKIP LOCKED"
 						  ") AS l WHERE d.schema = l.schema"
 						  " AND d.name = l.name", NULL, 0);
-	dp_bridge_owner_end(&saved);
+	dp_base_owner_end(&saved);
 }
 
 /* ----------------
@@ -315,7 +315,7 @@ dp_catalog_read_heritage(const dp_name_row *row, Oid relid)
 	dp_heritage *out = NULL;
 	dp_owner_sql saved;
 
-	dp_bridge_owner_begin(&saved);
+	dp_base_owner_begin(&saved);
 	if (dp_catalog_run("SELECT p.dataset::text, coalesce(CASE WHEN"
 					   " p.unit_key IS NULL THEN p.unit::text ELSE"
 					   " format(CASE WHEN p.unit_more IS NULL THEN '%s'"
@@ -349,7 +349,7 @@ dp_catalog_read_heritage(const dp_name_row *row, Oid relid)
 		out->commented = DatumGetBool(dp_catalog_result(0, 11));
 		out->relid = DatumGetObjectId(dp_catalog_result(0, 12));
 	}
-	dp_bridge_owner_end(&saved);
+	dp_base_owner_end(&saved);
 	return out;
 }
 
@@ -366,7 +366,7 @@ dp_catalog_list_kept(const dp_name_row *row)
 	uint64		n;
 	uint64		i;
 
-	dp_bridge_owner_begin(&saved);
+	dp_base_owner_begin(&saved);
 	n = dp_catalog_run("SELECT c.name FROM dp_pg.heritage($1, $2) AS h (kept)"
 					   " CROSS JOIN LATERAL jsonb_array_elements_text("
 					   "h.kept->'columns') WITH ORDINALITY AS c (name, place)"
@@ -379,7 +379,7 @@ dp_catalog_list_kept(const dp_name_row *row)
 		result = lappend(result, pstrdup(name));
 		MemoryContextSwitchTo(before);
 	}
-	dp_bridge_owner_end(&saved);
+	dp_base_owner_end(&saved);
 	return result;
 }
 
@@ -397,7 +397,7 @@ dp_catalog_write_heirs(const dp_name_row *row, Oid relid)
 	};
 	dp_owner_sql saved;
 
-	dp_bridge_owner_begin(&saved);
+	dp_base_owner_begin(&saved);
 	(void) dp_catalog_run("INSERT INTO dp_pg.attribute (relid, relid_origin,"
 						  " attname, attnum, lower, upper, granule, keys,"
 						  " other, nulls) SELECT $3, $3, p.attname, 0,"
@@ -425,7 +425,7 @@ dp_catalog_write_heirs(const dp_name_row *row, Oid relid)
 						  " WHERE d.unit_through::pg_catalog.oid ="
 						  " (h.kept->>'relid')::pg_catalog.oid",
 						  args, 3);
-	dp_bridge_owner_end(&saved);
+	dp_base_owner_end(&saved);
 }
 
 /* dp_catalog_write_published: the view now shows this relation. */
@@ -451,7 +451,7 @@ dp_catalog_write_detached(Oid part, Oid root)
 	dp_argument args[] = {DP_ARG_OID(part), DP_ARG_OID(root)};
 	dp_owner_sql saved;
 
-	dp_bridge_owner_begin(&saved);
+	dp_base_owner_begin(&saved);
 	(void) dp_catalog_run("INSERT INTO dp_pg.relation (relid, relid_origin,"
 						  " dataset, unit, unit_more, unit_through, unit_key,"
 						  " unit_key_more, max_rows, max_keys, commented)"
@@ -466,5 +466,5 @@ dp_catalog_write_detached(Oid part, Oid root)
 						  " upper, granule, keys, other, nulls"
 						  " FROM dp_pg.attribute WHERE relid = $2",
 						  args, 2);
-	dp_bridge_owner_end(&saved);
+	dp_base_owner_end(&saved);
 }

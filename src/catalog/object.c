@@ -24,7 +24,7 @@
 Oid
 dp_catalog_type(const char *name)
 {
-	Oid			namespace = dp_bridge_catalog_namespace();
+	Oid			namespace = dp_base_catalog_namespace();
 	Oid			type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
 									   CStringGetDatum(name),
 									   ObjectIdGetDatum(namespace));
@@ -51,7 +51,7 @@ dp_catalog_function(const char *name, int nargs, const Oid *types)
 Oid
 dp_catalog_aggregate(const char *name, int nargs, const Oid *types)
 {
-	Oid			namespace = dp_bridge_extension_namespace();
+	Oid			namespace = dp_base_extension_namespace();
 	Oid			found;
 
 	if (!OidIsValid(namespace))
@@ -69,7 +69,7 @@ Oid
 dp_catalog_error_function(void)
 {
 	const Oid	any = ANYOID;
-	Oid			namespace = dp_bridge_extension_namespace();
+	Oid			namespace = dp_base_extension_namespace();
 
 	if (!OidIsValid(namespace))
 		return InvalidOid;
@@ -85,7 +85,7 @@ has_aggregate(const char *name)
 {
 	CatCList   *list = SearchSysCacheList1(PROCNAMEARGSNSP,
 										   CStringGetDatum(name));
-	Oid			namespace = dp_bridge_extension_namespace();
+	Oid			namespace = dp_base_extension_namespace();
 	bool		found = false;
 	int			i;
 

@@ -560,14 +560,14 @@ dp_catalog_delete_relation(Oid relid)
 	dp_argument args[] = {DP_ARG_OID(relid)};
 	dp_owner_sql saved;
 
-	dp_bridge_owner_begin(&saved);
+	dp_base_owner_begin(&saved);
 	(void) dp_catalog_run("DELETE FROM dp_pg.attribute WHERE relid = $1",
 						  args, 1);
 	(void) dp_catalog_run("DELETE FROM dp_pg.relation WHERE relid = $1",
 						  args, 1);
 	(void) dp_catalog_run("DELETE FROM dp_pg.relation_name WHERE relid = $1",
 						  args, 1);
-	dp_bridge_owner_end(&saved);
+	dp_base_owner_end(&saved);
 }
 
 /*
@@ -587,7 +587,7 @@ dp_catalog_list_published(const char *dataset, bool safe, Oid **views)
 
 	*views = NULL;
 	if (!OidIsValid(get_relname_relid("relation",
-									  dp_bridge_catalog_namespace())))
+									  dp_base_catalog_namespace())))
 		return 0;
 	namestrcpy(&key, dataset);
 	n = (int) dp_catalog_run("SELECT published::pg_catalog.oid"
@@ -634,9 +634,9 @@ dp_catalog_append_extension(StringInfo out)
 	dp_scan		scan;
 	HeapTuple	tuple;
 
-	appendStringInfo(out, " %u", dp_bridge_extension_oid());
+	appendStringInfo(out, " %u", dp_base_extension_oid());
 	ScanKeyInit(&key, Anum_pg_extension_oid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(dp_bridge_extension_oid()));
+				ObjectIdGetDatum(dp_base_extension_oid()));
 	dp_catalog_start_scan(&scan, rel, "pg_extension_oid_index", NULL, &key, 1);
 	while (HeapTupleIsValid(tuple = dp_catalog_next(&scan)))
 		append_version(out, tuple);

@@ -53,7 +53,8 @@ dp_catalog_neighbours_label(int i)
 const char *
 dp_catalog_filter_label(int i)
 {
-	return i > DP_FILTER_ADVANCED ? NULL : dp_acct_filter_name((dp_filter) i);
+	return i > DP_FILTER_ADVANCED ?
+	NULL : dp_accounting_filter_name((dp_filter) i);
 }
 
 static void
@@ -75,7 +76,7 @@ read_fixed(Numeric numeric, dp_fixed *out)
 {
 	dp_number_fault fault;
 
-	fault = dp_bridge_numeric_to_fixed(numeric, DP_ROUND_UP, out);
+	fault = dp_base_numeric_to_fixed(numeric, DP_ROUND_UP, out);
 	if (fault == DP_NUMBER_INFINITE || fault == DP_NUMBER_TOO_LARGE)
 		*out = DP_FIXED_INFINITE;
 	else
@@ -89,7 +90,7 @@ read_int128(Numeric numeric, void *field, Size size)
 {
 	dp_int128	x = 0;
 
-	if (!dp_bridge_numeric_to_int128(numeric, &x))
+	if (!dp_base_numeric_to_int128(numeric, &x))
 		return false;
 	if (size == sizeof(x))
 		memcpy(field, &x, sizeof(x));
@@ -205,13 +206,13 @@ form_value(const dp_column *column, const char *field)
 			return PointerGetDatum(*(const Pointer *) field);
 		case DP_COLUMN_FIXED:
 			memcpy(&fixed, field, sizeof(fixed));
-			return NumericGetDatum(dp_bridge_fixed_to_numeric(fixed));
+			return NumericGetDatum(dp_base_fixed_to_numeric(fixed));
 		case DP_COLUMN_INT128:
 			if (column->size == sizeof(integer))
 				memcpy(&integer, field, sizeof(integer));
 			else
 				integer = *(const uint64 *) field;
-			return NumericGetDatum(dp_bridge_int128_to_numeric(integer));
+			return NumericGetDatum(dp_base_int128_to_numeric(integer));
 		case DP_COLUMN_LABEL:
 			return CStringGetTextDatum(column->label((int)
 													 fetch_att(field, true,
@@ -303,9 +304,9 @@ dp_catalog_open_table(const dp_table *table, LOCKMODE mode)
 	Relation	rel = NULL;
 	Oid			relid = InvalidOid;
 
-	if (OidIsValid(dp_bridge_extension_oid()))
+	if (OidIsValid(dp_base_extension_oid()))
 		relid = get_relname_relid(table->name,
-								  dp_bridge_catalog_namespace());
+								  dp_base_catalog_namespace());
 	if (OidIsValid(relid))
 		rel = try_relation_open(relid, mode);
 	if (rel == NULL || !is_trusted(relid, RELKIND_RELATION) ||
@@ -330,9 +331,9 @@ dp_catalog_try_table(const dp_table *table)
 	Oid			namespace;
 	Oid			relid;
 
-	if (!OidIsValid(dp_bridge_extension_oid()))
+	if (!OidIsValid(dp_base_extension_oid()))
 		return NULL;
-	namespace = dp_bridge_catalog_namespace();
+	namespace = dp_base_catalog_namespace();
 	if (!OidIsValid(namespace))
 		return NULL;
 	relid = get_relname_relid(table->name, namespace);
@@ -346,7 +347,7 @@ Oid
 dp_catalog_sequence(const char *name)
 {
 	Oid			relid = get_relname_relid(name,
-										  dp_bridge_catalog_namespace());
+										  dp_base_catalog_namespace());
 
 	if (!is_trusted(relid, RELKIND_SEQUENCE))
 		raise_not_installed();
@@ -778,9 +779,9 @@ dp_catalog_run_as_owner(const char *statement, const dp_argument *args, int n)
 {
 	dp_owner_sql saved;
 
-	dp_bridge_owner_begin(&saved);
+	dp_base_owner_begin(&saved);
 	(void) dp_catalog_run(statement, args, n);
-	dp_bridge_owner_end(&saved);
+	dp_base_owner_end(&saved);
 }
 
 /*

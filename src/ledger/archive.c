@@ -410,7 +410,7 @@ dp_ledger_sql_archive(PG_FUNCTION_ARGS)
 	start_reading(&r);
 	r.store = result->setResult;
 	caller = GetUserId();
-	dp_bridge_owner_begin(&saved);
+	dp_base_owner_begin(&saved);
 	start_archive(dataset, PG_GETARG_TIMESTAMPTZ(0), &r.row);
 	move_lines(&r.row, PG_ARGISNULL(2) ? PG_INT64_MIN : PG_GETARG_INT64(2),
 			   PG_ARGISNULL(3) ? PG_INT64_MAX : PG_GETARG_INT64(3),
@@ -420,7 +420,7 @@ dp_ledger_sql_archive(PG_FUNCTION_ARGS)
 		dp_catalog_name_role(caller, &r.row.by);
 		write_archive(&r.row);
 	}
-	dp_bridge_owner_end(&saved);
+	dp_base_owner_end(&saved);
 	return (Datum) 0;
 }
 
@@ -517,9 +517,9 @@ dp_ledger_sql_verify(PG_FUNCTION_ARGS)
 	dataset = dp_ledger_owner_dataset_argument(fcinfo, 1);
 	table = name_table(PG_GETARG_OID(0));
 	InitMaterializedSRF(fcinfo, 0);
-	dp_bridge_owner_begin(&saved);
+	dp_base_owner_begin(&saved);
 	c.n = list_archives(dataset, &rows);
-	dp_bridge_owner_end(&saved);
+	dp_base_owner_end(&saved);
 	c.rows = rows;
 	c.now = 0;
 	c.result = result;

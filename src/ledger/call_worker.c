@@ -30,7 +30,7 @@ raise_no_worker(const char *detail)
 	ereport(ERROR,
 			(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
 			 errmsg("the privacy ledger has no background worker"),
-			 errdetail("%s %s", detail, dp_ledger_told_uncharged()),
+			 errdetail("%s %s", detail, dp_ledger_uncharged_text()),
 			 errhint("Set max_worker_processes to what other libraries start, "
 					 "and max_parallel_workers + dp_pg.workers + 1; or see "
 					 "the server log for why the worker did not start.")));
@@ -183,10 +183,10 @@ static bool
 call_worker(dp_ledger_rousing *rousing)
 {
 	BackgroundWorkerHandle *handle;
-	bool		called = dp_bridge_call_worker(DP_WORKER_LEDGER,
-											   ObjectIdGetDatum(MyDatabaseId),
-											   DP_URGENCY_NONE_THERE,
-											   &handle);
+	bool		called = dp_base_call_worker(DP_WORKER_LEDGER,
+											 ObjectIdGetDatum(MyDatabaseId),
+											 DP_URGENCY_NONE_THERE,
+											 &handle);
 
 	if (handle != NULL)
 	{

@@ -71,7 +71,7 @@ raise_limit(const char *dataset, dp_fixed limit, bool floor)
 					floor ? "below" : "above", dataset),
 			 errdetail("Its owner set the %s epsilon to %s.",
 					   floor ? "floor of a query's" : "ceiling of a value's",
-					   dp_bridge_fixed_to_cstring(limit)),
+					   dp_base_fixed_to_cstring(limit)),
 			 errhint("Ask with a %s epsilon.", floor ? "larger" :
 					 "smaller")));
 }
@@ -84,7 +84,7 @@ void
 dp_ledger_check_floor(const dp_ledger_standing *standing,
 					  const char *dataset, dp_fixed charged)
 {
-	dp_bridge_check_floor(charged, "epsilon");
+	dp_base_check_floor(charged, "epsilon");
 	if (standing->floored && charged < standing->epsilon_floor)
 		raise_limit(dataset, standing->epsilon_floor, true);
 }
@@ -111,7 +111,7 @@ dp_ledger_check_price(const dp_ledger_standing *standing,
 dp_fixed
 dp_ledger_floor(const dp_ledger_standing *standing)
 {
-	dp_fixed	server = dp_bridge_epsilon_floor();
+	dp_fixed	server = dp_base_epsilon_floor();
 
 	return standing->floored ? Max(server, standing->epsilon_floor) : server;
 }
@@ -120,9 +120,10 @@ dp_ledger_floor(const dp_ledger_standing *standing)
 dp_filter
 dp_ledger_charge_filter(const dp_ledger_standing *standing)
 {
-	return dp_acct_charge_filter(standing->found && !standing->exempt ?
-								 &standing->limit : NULL,
-								 standing->capped ? &standing->cap : NULL);
+	return dp_accounting_charge_filter(standing->found && !standing->exempt ?
+									   &standing->limit : NULL,
+									   standing->capped ?
+									   &standing->cap : NULL);
 }
 
 static void
@@ -133,7 +134,7 @@ raise_delta(const char *dataset, dp_fixed limit, const char *whose)
 			 errmsg("delta is above that of the %s", whose),
 			 errdetail("The %s of dataset \"%s\" has delta %s in "
 					   "total.", whose,
-					   dataset, dp_bridge_fixed_to_cstring(limit)),
+					   dataset, dp_base_fixed_to_cstring(limit)),
 			 errhint("Ask with that delta or a smaller one.")));
 }
 
@@ -211,8 +212,8 @@ wait_for_answer(dp_slot **slot, bool alone, dp_answer *answer)
 		}
 		if (dp_ledger_slot_state(*slot, NULL) == DP_SLOT_PENDING)
 			dp_ledger_rouse_worker(&rousing, slot);
-		dp_bridge_watch(alone && !late ? DP_LEDGER_SPIN_SESSION : 0,
-						rousing.poll);
+		dp_base_watch(alone && !late ? DP_LEDGER_SPIN_SESSION : 0,
+					  rousing.poll);
 	}
 }
 
@@ -311,12 +312,12 @@ get_slot(const dp_slot *content, bool *alone)
 		if (slot)
 			return slot;
 		dp_ledger_start_worker();
-		dp_bridge_wait(10);
+		dp_base_wait(10);
 	}
 	ereport(ERROR,
 			(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
 			 errmsg("the queue of the privacy ledger is full"),
-			 errdetail("%s", dp_ledger_told_uncharged()),
+			 errdetail("%s", dp_ledger_uncharged_text()),
 			 errhint("Try again.")));
 	return NULL;
 }
@@ -336,13 +337,14 @@ pure_hint(const dp_limit *limit, const dp_spent *spent,
 		return psprintf("Filter %s admits only mechanisms with a pure "
 						"epsilon, such as discrete Laplace; others need a "
 						"grant with filter zcdp or best.",
-						dp_acct_filter_name(limit->filter));
+						dp_accounting_filter_name(limit->filter));
 	if (limit->filter == DP_FILTER_ADVANCED ?
 		spent->squares == DP_FIXED_INFINITE :
 		spent->epsilon == DP_FIXED_INFINITE)
 		return psprintf("A mechanism without a pure epsilon was charged "
 						"before; filter %s cannot go on from there, but zcdp "
-						"and best can.", dp_acct_filter_name(limit->filter));
+						"and best can.",
+						dp_accounting_filter_name(limit->filter));
 	return NULL;
 }
 
@@ -356,8 +358,8 @@ lacks_delta_only(const dp_limit *limit, const dp_spent *spent,
 
 	without.delta = 0;
 	return charge->delta > 0 &&
-		dp_acct_spent_add(&after, &without) == DP_OK &&
-		dp_acct_limit_holds(limit, &after);
+		dp_accounting_spent_add(&after, &without) == DP_OK &&
+		dp_accounting_limit_holds(limit, &after);
 }
 
 /* What is needed and what remains, in the quantities that decide. */
@@ -365,37 +367,38 @@ static char *
 shortage_text(const dp_charge *charge, const dp_limit *limit,
 			  const dp_spent *spent)
 {
-	char	   *asked = dp_bridge_delta_text(charge->delta, DP_ROUND_UP);
+	char	   *asked = dp_base_delta_text(charge->delta, DP_ROUND_UP);
 	char	   *left =
-	dp_bridge_delta_text(dp_acct_fixed_left(limit->delta_sum, spent->delta),
-						 DP_ROUND_DOWN);
+	dp_base_delta_text(dp_accounting_fixed_left(limit->delta_sum,
+												spent->delta),
+					   DP_ROUND_DOWN);
 
 	if (spent->delta > limit->delta_sum)
 		return psprintf("Delta %s has already been spent, and the limit is "
 						"%s: no query is admitted.",
-						dp_bridge_delta_text(spent->delta, DP_ROUND_UP),
-						dp_bridge_delta_text(limit->delta_sum,
-											 DP_ROUND_DOWN));
+						dp_base_delta_text(spent->delta, DP_ROUND_UP),
+						dp_base_delta_text(limit->delta_sum,
+										   DP_ROUND_DOWN));
 	if (lacks_delta_only(limit, spent, charge))
 		return psprintf("The query needs delta %s, but delta %s remains.",
 						asked, left);
 	if (limit->rho > 0 && (charge->epsilon == DP_FIXED_INFINITE ||
 						   limit->filter == DP_FILTER_ZCDP))
 		return psprintf("%s rho %s and delta %s, but rho %s and delta %s "
-						"remain.", charge->epsilon == DP_FIXED_INFINITE ?
-						"The query has no pure epsilon; it needs" :
-						"The query needs",
-						dp_bridge_epsilon_text(charge->rho, DP_ROUND_UP),
-						asked,
-						dp_bridge_epsilon_text(dp_acct_fixed_left(limit->rho,
+					"remain.", charge->epsilon == DP_FIXED_INFINITE ?
+					"The query has no pure epsilon; it needs" :
+					"The query needs",
+					dp_base_epsilon_text(charge->rho, DP_ROUND_UP),
+					asked,
+					dp_base_epsilon_text(dp_accounting_fixed_left(limit->rho,
 																  spent->rho),
-											   DP_ROUND_DOWN), left);
+										 DP_ROUND_DOWN), left);
 	return psprintf("The query needs epsilon %s and delta %s, but epsilon %s "
 					"and delta %s remain.",
-					dp_bridge_epsilon_text(charge->epsilon, DP_ROUND_UP),
+					dp_base_epsilon_text(charge->epsilon, DP_ROUND_UP),
 					asked,
-					dp_bridge_epsilon_text(dp_ledger_remaining(limit, spent),
-										   DP_ROUND_DOWN), left);
+					dp_base_epsilon_text(dp_ledger_remaining(limit, spent),
+										 DP_ROUND_DOWN), left);
 }
 
 /* What is wrong with the budget or cap, to follow its name in a message. */
@@ -403,7 +406,8 @@ static const char *
 shortage_word(const dp_charge *charge, const dp_limit *limit,
 			  const dp_spent *spent)
 {
-	if (dp_acct_fixed_add(spent->delta, charge->delta) <= limit->delta_sum)
+	if (dp_accounting_fixed_add(spent->delta,
+								charge->delta) <= limit->delta_sum)
 		return "is exhausted";
 	if (spent->delta > limit->delta_sum ||
 		lacks_delta_only(limit, spent, charge))
@@ -458,7 +462,7 @@ raise_exhausted(const dp_ledger_request *request, const dp_answer *answer)
 void
 dp_ledger_check_place(void)
 {
-	dp_bridge_require_preload();
+	dp_base_require_preload();
 	if (RecoveryInProgress())
 		ereport(ERROR,
 				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
@@ -466,7 +470,7 @@ dp_ledger_check_place(void)
 				 errdetail("A standby cannot record the charge."),
 				 errhint("Run the query on the primary server.")));
 	dp_ledger_payer_forbid_place();
-	dp_bridge_check_scope();
+	dp_base_check_scope();
 }
 
 /*
@@ -483,7 +487,7 @@ tell_canceled(dp_slot **slot)
 	if (dp_ledger_withdraw(*slot))
 	{
 		*slot = NULL;
-		errdetail("%s", dp_ledger_told_uncharged());
+		errdetail("%s", dp_ledger_uncharged_text());
 	}
 	else
 	{
@@ -655,13 +659,13 @@ compose(batch_method method, dp_fixed epsilon, int32 k, dp_fixed slack,
 		dp_charge *out)
 {
 	if (method == BATCH_BASIC)
-		return dp_acct_compose_basic(epsilon, 0, k, &out->epsilon,
-									 &out->delta);
+		return dp_accounting_sum_basic(epsilon, 0, k, &out->epsilon,
+									   &out->delta);
 	if (method == BATCH_ADVANCED)
-		return dp_acct_compose_advanced(epsilon, 0, k, slack, &out->epsilon,
-										&out->delta);
-	return dp_acct_compose_optimal(epsilon, 0, k, slack, &out->epsilon,
-								   &out->delta);
+		return dp_accounting_sum_advanced(epsilon, 0, k, slack, &out->epsilon,
+										  &out->delta);
+	return dp_accounting_sum_optimal(epsilon, 0, k, slack, &out->epsilon,
+									 &out->delta);
 }
 
 /*
@@ -680,8 +684,8 @@ price(batch_method method, dp_fixed epsilon, int32 k, dp_fixed slack,
 	dp_fixed	rho;
 	dp_fixed	nothing;
 
-	dp_bridge_check_status(compose(best, epsilon, k, slack, out),
-						   "compute the price of the batch");
+	dp_base_check_status(compose(best, epsilon, k, slack, out),
+						 "compute the price of the batch");
 	if (method == BATCH_CHEAPEST && slack > 0)
 		for (i = BATCH_ADVANCED; i <= BATCH_OPTIMAL; i++)
 		{
@@ -694,13 +698,13 @@ price(batch_method method, dp_fixed epsilon, int32 k, dp_fixed slack,
 				best = i;
 			}
 		}
-	dp_bridge_check_status(dp_acct_fixed_to_rational(epsilon, &exact),
-						   "read epsilon");
-	dp_bridge_check_status(dp_acct_rho_from_pure(&exact, &rho),
-						   "convert epsilon");
-	dp_bridge_check_status(dp_acct_compose_basic(rho, 0, k, &out->rho,
+	dp_base_check_status(dp_accounting_fixed_to_rational(epsilon, &exact),
+						 "read epsilon");
+	dp_base_check_status(dp_accounting_rho_from_pure(&exact, &rho),
+						 "convert epsilon");
+	dp_base_check_status(dp_accounting_sum_basic(rho, 0, k, &out->rho,
 												 &nothing),
-						   "compute the price of the batch");
+						 "compute the price of the batch");
 	return best;
 }
 
@@ -743,10 +747,10 @@ charge_open_batch(FunctionCallInfo fcinfo, Numeric epsilon, Datum slack)
 		dp_catalog_name_role(dp_ledger_asking_role(), &request.dataset);
 	else
 		request.dataset = *PG_GETARG_NAME(0);
-	exact = dp_bridge_check_epsilon(epsilon, PG_ARGISNULL(1), "epsilon");
-	dp_bridge_check_status(dp_acct_fixed_from_rational(&exact, DP_ROUND_UP,
-													   &batch->epsilon),
-						   "read epsilon");
+	exact = dp_base_check_epsilon(epsilon, PG_ARGISNULL(1), "epsilon");
+	dp_base_check_status(dp_accounting_fixed_from_rational(&exact, DP_ROUND_UP,
+														   &batch->epsilon),
+						 "read epsilon");
 	batch->queries = read_queries(fcinfo, 2);
 	delta = dp_ledger_read_delta(slack, PG_ARGISNULL(3));
 	method = charge_read_method(fcinfo, 4, delta);
@@ -762,7 +766,7 @@ charge_open_batch(FunctionCallInfo fcinfo, Numeric epsilon, Datum slack)
 	request.releases = batch->queries;
 	snprintf(request.mechanism, DP_MECHANISM_LENGTH,
 			 "batch of %d queries of epsilon %s, %s composition",
-			 batch->queries, dp_bridge_fixed_to_cstring(batch->epsilon),
+			 batch->queries, dp_base_fixed_to_cstring(batch->epsilon),
 			 batch->method);
 	dp_ledger_charge(&request, &receipt);
 	PG_RETURN_INT64(receipt.batch);
@@ -884,8 +888,8 @@ dp_ledger_settle(dp_ledger_deferred *deferred, dp_ledger_receipt *receipt)
 	{
 		if (dp_ledger_look(deferred, receipt))
 			return true;
-		dp_bridge_wait(deferred->rousing.poll > 0 ?
-					   deferred->rousing.poll : POLL_INTERVAL);
+		dp_base_wait(deferred->rousing.poll > 0 ?
+					 deferred->rousing.poll : POLL_INTERVAL);
 	}
 	deferred->slot = NULL;
 	return false;
@@ -901,9 +905,9 @@ dp_ledger_drop(dp_ledger_deferred *deferred)
 	deferred->slot = NULL;
 }
 
-/* dp_ledger_tell_deferred: tell_canceled for its request. */
+/* dp_ledger_explain_deferred: tell_canceled for its request. */
 void
-dp_ledger_tell_deferred(dp_ledger_deferred *deferred)
+dp_ledger_explain_deferred(dp_ledger_deferred *deferred)
 {
 	tell_canceled(&deferred->slot);
 }
@@ -930,7 +934,7 @@ dp_ledger_have_charged(const dp_ledger_ticket *ticket)
 			case DP_TICKET_WAITING:
 				break;
 		}
-		dp_bridge_watch(alone && !late ? DP_LEDGER_SPIN_SESSION : 0,
-						POLL_INTERVAL);
+		dp_base_watch(alone && !late ? DP_LEDGER_SPIN_SESSION : 0,
+					  POLL_INTERVAL);
 	}
 }

@@ -46,8 +46,8 @@ preview_part(const dp_ledger_request *request, const dp_budget_row *budget,
 	part.key = request->part.key;
 	(void) dp_catalog_read_part(&part, DP_ROW_READ);
 	(void) dp_catalog_read_part(&top, DP_ROW_READ);
-	if (dp_acct_spent_add(&part.spent, &request->charge) != DP_OK ||
-		dp_acct_spent_rise(&rise, &top.spent, &part.spent) != DP_OK)
+	if (dp_accounting_spent_add(&part.spent, &request->charge) != DP_OK ||
+		dp_accounting_spent_rise(&rise, &top.spent, &part.spent) != DP_OK)
 		return;
 	out->epsilon = rise.epsilon;
 	out->rho = rise.rho;
@@ -158,9 +158,9 @@ static dp_fixed
 charge_sql_read_number(FunctionCallInfo fcinfo, int argument, const char *what,
 					   dp_number_range range, const char *hint)
 {
-	return dp_bridge_check_number(PG_ARGISNULL(argument) ? NULL :
-								  PG_GETARG_NUMERIC(argument), what, range,
-								  DP_ROUND_UP, hint);
+	return dp_base_check_number(PG_ARGISNULL(argument) ? NULL :
+								PG_GETARG_NUMERIC(argument), what, range,
+								DP_ROUND_UP, hint);
 }
 
 /* Read (epsilon, delta, rho) from arguments 2 to 4. */
@@ -176,15 +176,16 @@ read_charge(FunctionCallInfo fcinfo, dp_charge *charge)
 	{
 		dp_rational epsilon;
 
-		epsilon = dp_bridge_check_epsilon(PG_ARGISNULL(2) ? NULL :
-										  PG_GETARG_NUMERIC(2),
-										  PG_ARGISNULL(2), "epsilon");
-		dp_bridge_check_status(dp_acct_fixed_from_rational(&epsilon,
+		epsilon = dp_base_check_epsilon(PG_ARGISNULL(2) ? NULL :
+										PG_GETARG_NUMERIC(2),
+										PG_ARGISNULL(2), "epsilon");
+		dp_base_check_status(dp_accounting_fixed_from_rational(&epsilon,
 														   DP_ROUND_UP,
 														   &charge->epsilon),
-							   "charge epsilon");
-		dp_bridge_check_status(dp_acct_rho_from_pure(&epsilon, &charge->rho),
-							   "convert epsilon");
+							 "charge epsilon");
+		dp_base_check_status(dp_accounting_rho_from_pure(&epsilon,
+														 &charge->rho),
+							 "convert epsilon");
 	}
 	if (charge_sql_is_given(fcinfo, 4))
 		charge->rho = charge_sql_read_number(fcinfo, 4, "rho", DP_RANGE_ANY,
@@ -265,7 +266,7 @@ dp_ledger_sql_charge(PG_FUNCTION_ARGS)
 static Datum
 charge_sql_fixed_datum(dp_fixed x)
 {
-	return NumericGetDatum(dp_bridge_fixed_to_numeric(x));
+	return NumericGetDatum(dp_base_fixed_to_numeric(x));
 }
 
 /*

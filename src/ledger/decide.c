@@ -144,7 +144,7 @@ group_load_budget(const dp_group_dataset *d, const dp_payer *payer,
 	b->row.dataset = d->name;
 	b->row.role = payer->role;
 	b->row.role_name = payer->name;
-	b->row.cluster = dp_bridge_cluster_id();
+	b->row.cluster = dp_base_cluster_id();
 	if (!b->locked)
 		dp_ledger_roll(&b->row, now);
 	return b;
@@ -265,11 +265,11 @@ sums_of(const dp_ledger_request *request)
 	dp_spent	sums = {0};
 	dp_fixed	nothing;
 
-	check_sum(dp_acct_spent_add(&sums, &request->charge));
+	check_sum(dp_accounting_spent_add(&sums, &request->charge));
 	if (request->action == DP_LEDGER_OPEN_BATCH &&
-		dp_acct_compose_basic(dp_acct_square(request->batch.epsilon), 0,
-							  request->batch.queries, &sums.squares,
-							  &nothing) != DP_OK)
+		dp_accounting_sum_basic(dp_accounting_square(request->batch.epsilon),
+								0, request->batch.queries, &sums.squares,
+								&nothing) != DP_OK)
 		sums.squares = DP_FIXED_INFINITE;
 	return sums;
 }
@@ -297,9 +297,9 @@ compute_cost(target *t, const dp_ledger_request *request,
 	if (t->part->locked || t->top->locked)
 		return false;
 	after = t->part->row.spent;
-	check_sum(dp_acct_spent_sum(&after, &t->cost));
+	check_sum(dp_accounting_spent_sum(&after, &t->cost));
 	MemSet(&t->cost, 0, sizeof(t->cost));
-	check_sum(dp_acct_spent_rise(&t->cost, &t->top->row.spent, &after));
+	check_sum(dp_accounting_spent_rise(&t->cost, &t->top->row.spent, &after));
 	return true;
 }
 
@@ -308,8 +308,8 @@ admits(const target *t, const dp_limit *limit)
 {
 	dp_spent	after = *t->sums;
 
-	return dp_acct_spent_sum(&after, &t->cost) == DP_OK &&
-		dp_acct_limit_holds(limit, &after);
+	return dp_accounting_spent_sum(&after, &t->cost) == DP_OK &&
+		dp_accounting_limit_holds(limit, &after);
 }
 
 /* Add the cost to the sums, and the whole charge to its part. */
@@ -318,11 +318,11 @@ add_cost(target *t, const dp_ledger_request *request)
 {
 	dp_spent	sums = sums_of(request);
 
-	check_sum(dp_acct_spent_sum(t->sums, &t->cost));
+	check_sum(dp_accounting_spent_sum(t->sums, &t->cost));
 	if (t->part == NULL)
 		return;
-	check_sum(dp_acct_spent_sum(&t->part->row.spent, &sums));
-	dp_acct_spent_maximum(&t->top->row.spent, &t->part->row.spent);
+	check_sum(dp_accounting_spent_sum(&t->part->row.spent, &sums));
+	dp_accounting_spent_maximum(&t->top->row.spent, &t->part->row.spent);
 	t->part->changed = true;
 	t->top->changed = true;
 }
@@ -341,7 +341,7 @@ use_batch(dp_group_batch *g, const dp_payer *payer)
 {
 	g->row.used++;
 	g->row.role = payer->asking;
-	g->row.cluster = dp_bridge_cluster_id();
+	g->row.cluster = dp_base_cluster_id();
 	g->row.payer = payer->role;
 	g->row.payer_name = payer->name;
 	g->changed = true;
@@ -367,7 +367,7 @@ decide_open_batch(dp_group_batch *g, const dp_ledger_request *request,
 	row->dataset = request->dataset;
 	row->role = payer->asking;
 	row->role_name = line->role;
-	row->cluster = dp_bridge_cluster_id();
+	row->cluster = dp_base_cluster_id();
 	row->payer = payer->role;
 	row->payer_name = payer->name;
 	row->period = b ? b->row.period : 0;
@@ -558,7 +558,7 @@ record_charge(decision *c, dp_ledger_line *line)
 	{
 		line->period = b->row.period;
 		add_cost(&c->mine, request);
-		check_sum(dp_acct_spent_sum(&b->row.total, &c->mine.cost));
+		check_sum(dp_accounting_spent_sum(&b->row.total, &c->mine.cost));
 		b->changed = true;
 		receipt->spent = b->row.spent;
 	}

@@ -353,13 +353,13 @@ extern bool dp_ledger_look(dp_ledger_deferred *deferred,
 extern bool dp_ledger_settle(dp_ledger_deferred *deferred,
 							 dp_ledger_receipt *receipt);
 extern void dp_ledger_drop(dp_ledger_deferred *deferred);
-extern void dp_ledger_tell_deferred(dp_ledger_deferred *deferred);
+extern void dp_ledger_explain_deferred(dp_ledger_deferred *deferred);
 
 /*
  * For the detail of an error that comes before a charge: nothing was charged,
  * or nothing since the statement's earlier charges.
  */
-extern const char *dp_ledger_told_uncharged(void);
+extern const char *dp_ledger_uncharged_text(void);
 
 /*
  * The role whose rights count: the outer user, or the current user if only the
@@ -425,7 +425,9 @@ extern void dp_ledger_check_price(const dp_ledger_standing *standing,
 /* The greater of the two floors; 0: none. */
 extern dp_fixed dp_ledger_floor(const dp_ledger_standing *standing);
 
-/* The filter that charges of the payer must suit: dp_acct_charge_filter. */
+/*
+ * The filter that charges of the payer must suit: dp_accounting_charge_filter.
+ */
 extern dp_filter dp_ledger_charge_filter(const dp_ledger_standing *standing);
 
 /*

@@ -137,7 +137,7 @@ dp_ledger_owner_dataset(const char *dataset, bool create)
 				 errmsg("the name of a dataset must not be empty"),
 				 errhint("Leave the name out to get a dataset with the name "
 						 "of your role.")));
-	dp_bridge_owner_begin(&saved);
+	dp_base_owner_begin(&saved);
 	found = dp_catalog_read_dataset(name, DP_ROW_READ, &row);
 	if (found != DP_FOUND && create)
 	{
@@ -148,7 +148,7 @@ dp_ledger_owner_dataset(const char *dataset, bool create)
 		dp_ledger_payer_owns(caller, &row) &&
 		dp_catalog_read_dataset(name, DP_ROW_WAIT, &row) == DP_FOUND)
 		dp_catalog_write_dataset(&row, 0);
-	dp_bridge_owner_end(&saved);
+	dp_base_owner_end(&saved);
 	if (found != DP_FOUND)
 		raise_no_dataset(name);
 	if (!dp_ledger_payer_owns(caller, &row))
@@ -183,16 +183,16 @@ grant_read_number(Datum value, bool isnull, const char *what,
 				  dp_number_range range, const char *hint)
 {
 	Numeric		x = isnull ? NULL : DatumGetNumeric(value);
-	dp_fixed	fixed = dp_bridge_check_number(x, what, range, DP_ROUND_DOWN,
-											   hint);
+	dp_fixed	fixed = dp_base_check_number(x, what, range, DP_ROUND_DOWN,
+											 hint);
 	dp_rational exact;
-	dp_number_fault fault = dp_bridge_numeric_to_rational(x, &exact);
+	dp_number_fault fault = dp_base_numeric_to_rational(x, &exact);
 
 	if (fault != DP_NUMBER_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s is not valid", what),
-				 errdetail("It is %s.", dp_bridge_number_fault_text(fault)),
+				 errdetail("It is %s.", dp_base_number_fault_text(fault)),
 				 errhint("%s", hint)));
 	return fixed;
 }
@@ -223,7 +223,7 @@ read_filter(FunctionCallInfo fcinfo, int argument)
 	text_to_cstring(PG_GETARG_TEXT_PP(argument));
 	dp_filter	filter;
 
-	if (name == NULL || !dp_acct_filter_parse(name, &filter))
+	if (name == NULL || !dp_accounting_filter_parse(name, &filter))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 name ? errmsg("filter \"%s\" does not exist", name) :
@@ -248,21 +248,21 @@ make_limit(dp_filter filter, dp_fixed epsilon, dp_fixed delta)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("filter %s needs a positive delta",
-						dp_acct_filter_name(filter)),
+						dp_accounting_filter_name(filter)),
 				 errdetail("Without delta, a sum of %s promises no "
 						   "epsilon.", filter == DP_FILTER_ZCDP ? "rho" :
 						   "squared epsilons"),
 				 errhint("Give a delta, or use filter basic.")));
-	status = dp_acct_limit_make(filter, epsilon, delta, &limit);
+	status = dp_accounting_limit_make(filter, epsilon, delta, &limit);
 	if (status == DP_E_RANGE || status == DP_E_OVERFLOW)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot make a budget of this epsilon and delta"),
 				 errdetail("Filter %s cannot certify them.",
-						   dp_acct_filter_name(filter)),
+						   dp_accounting_filter_name(filter)),
 				 errhint("Use a larger delta, a smaller epsilon, or filter "
 						 "basic.")));
-	dp_bridge_check_status(status, "make a budget");
+	dp_base_check_status(status, "make a budget");
 	return limit;
 }
 
@@ -289,7 +289,7 @@ dp_ledger_owner_decimal(FunctionCallInfo fcinfo, int argument)
 	if (PG_ARGISNULL(argument))
 		return (Datum) 0;
 	return NumericGetDatum(
-		dp_bridge_float8_to_numeric(PG_GETARG_FLOAT8(argument)));
+		dp_base_float8_to_numeric(PG_GETARG_FLOAT8(argument)));
 }
 
 /* ----------------
@@ -327,7 +327,7 @@ replace_cap(const char *name, const dp_dataset_row *wanted)
 	dp_dataset_row row;
 	dp_owner_sql saved;
 
-	dp_bridge_owner_begin(&saved);
+	dp_base_owner_begin(&saved);
 	lock_dataset(name, &row);
 	row.capped = wanted->capped;
 	row.cap = wanted->cap;
@@ -336,7 +336,7 @@ replace_cap(const char *name, const dp_dataset_row *wanted)
 	row.ceiled = wanted->ceiled;
 	row.ceiling = wanted->ceiling;
 	dp_catalog_write_dataset(&row, DP_DATASET_CAP);
-	dp_bridge_owner_end(&saved);
+	dp_base_owner_end(&saved);
 }
 
 /* dp_limit's arguments (dataset, epsilon, delta, filter, floor, ceiling) */
@@ -456,7 +456,7 @@ dp_ledger_sql_neighbours(PG_FUNCTION_ARGS)
 	dp_ledger_check_writable("dp_neighbours");
 	replace_one = grant_read_relation(fcinfo, 1);
 	name = dp_ledger_owner_dataset_argument(fcinfo, 0);
-	dp_bridge_owner_begin(&saved);
+	dp_base_owner_begin(&saved);
 	lock_dataset(name, &row);
 	if (row.replace_one != replace_one)
 	{
@@ -471,7 +471,7 @@ dp_ledger_sql_neighbours(PG_FUNCTION_ARGS)
 		row.replace_one = replace_one;
 		dp_catalog_write_dataset(&row, DP_DATASET_NEIGHBOURS);
 	}
-	dp_bridge_owner_end(&saved);
+	dp_base_owner_end(&saved);
 	PG_RETURN_VOID();
 }
 
@@ -679,7 +679,7 @@ grant_budget(FunctionCallInfo fcinfo, Datum epsilon, Datum delta)
 	MemSet(&grant, 0, sizeof(grant));
 	grant.role = find_role(fcinfo, 0, false);
 	grant.role_name = *PG_GETARG_NAME(0);
-	grant.cluster = dp_bridge_cluster_id();
+	grant.cluster = dp_base_cluster_id();
 	grant.active = true;
 	grant.limit = make_limit(read_filter(fcinfo, 4),
 							 ledger_read_epsilon(epsilon, PG_ARGISNULL(2),
@@ -689,12 +689,12 @@ grant_budget(FunctionCallInfo fcinfo, Datum epsilon, Datum delta)
 	grant.period_start = GetCurrentTimestamp();
 	namestrcpy(&grant.dataset, dp_ledger_owner_dataset_argument(fcinfo, 1));
 
-	dp_bridge_owner_begin(&saved);
+	dp_base_owner_begin(&saved);
 	dp_catalog_lock_ledger(RowExclusiveLock);
 	write_grant(&grant);
 	share_views(NameStr(grant.dataset), NameStr(grant.role_name), caller,
 				true);
-	dp_bridge_owner_end(&saved);
+	dp_base_owner_end(&saved);
 	PG_RETURN_VOID();
 }
 
@@ -743,7 +743,7 @@ dp_ledger_sql_revoke(PG_FUNCTION_ARGS)
 	name = *PG_GETARG_NAME(0);
 	dataset = dp_ledger_owner_dataset_argument(fcinfo, 1);
 
-	dp_bridge_owner_begin(&saved);
+	dp_base_owner_begin(&saved);
 	dp_catalog_lock_ledger(RowExclusiveLock);
 	found = dp_catalog_read_budget(dataset, role, NameStr(name), DP_ROW_WAIT,
 								   &row) == DP_FOUND ||
@@ -756,7 +756,7 @@ dp_ledger_sql_revoke(PG_FUNCTION_ARGS)
 		if (OidIsValid(role))
 			share_views(dataset, NameStr(name), caller, false);
 	}
-	dp_bridge_owner_end(&saved);
+	dp_base_owner_end(&saved);
 	if (!found)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),

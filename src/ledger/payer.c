@@ -41,9 +41,9 @@ dp_ledger_note_charged(void)
 	charged_statement = GetCurrentStatementStartTimestamp();
 }
 
-/* dp_ledger_told_uncharged: see dp_ledger.h. */
+/* dp_ledger_uncharged_text: see dp_ledger.h. */
 const char *
-dp_ledger_told_uncharged(void)
+dp_ledger_uncharged_text(void)
 {
 	return charged_statement == GetCurrentStatementStartTimestamp() ?
 		"Nothing more was charged; earlier charges of this statement stand." :
@@ -233,7 +233,7 @@ dp_ledger_batch_covers(const dp_batch_row *row, const dp_charge *charge)
 void
 dp_ledger_payer_forbid_place(void)
 {
-	dp_bridge_forbid_parallel();
+	dp_base_forbid_parallel();
 	if (AmAutoVacuumWorkerProcess() ||
 		(InSecurityRestrictedOperation() && !refreshes_own()))
 		ereport(ERROR,
@@ -293,7 +293,7 @@ dp_ledger_payer_raise(const dp_answer *answer, const char *dataset)
 					 errmsg("the charge was not computed for the neighbouring "
 							"relation of dataset \"%s\"",
 							dataset),
-					 errdetail("%s", dp_ledger_told_uncharged()),
+					 errdetail("%s", dp_ledger_uncharged_text()),
 					 errhint("Try again.  A mechanism that fails again does "
 							 "not support the neighbouring relation that the "
 							 "owner chose.")));
@@ -306,7 +306,7 @@ dp_ledger_payer_raise(const dp_answer *answer, const char *dataset)
 							asking, dataset),
 					 errdetail("All of its %d queries have been asked.  %s",
 							   answer->receipt.batch_queries,
-							   dp_ledger_told_uncharged()),
+							   dp_ledger_uncharged_text()),
 					 errhint("Open another one with dp_batch_open, or go on "
 							 "with the budget after dp_batch_close("
 							 INT64_FORMAT ").", answer->receipt.batch)));
@@ -321,7 +321,7 @@ dp_ledger_payer_raise(const dp_answer *answer, const char *dataset)
 							   answer->receipt.batch,
 							   answer->receipt.batch_used,
 							   answer->receipt.batch_queries,
-							   dp_ledger_told_uncharged()),
+							   dp_ledger_uncharged_text()),
 					 errhint("Use it up, or give up what is left with "
 							 "dp_batch_close(" INT64_FORMAT ").",
 							 answer->receipt.batch)));
@@ -339,7 +339,7 @@ dp_ledger_payer_raise(const dp_answer *answer, const char *dataset)
 							dataset),
 					 errdetail("A lock that is needed to record the charge is "
 							   "held by another transaction, or by the "
-							   "current one.  %s", dp_ledger_told_uncharged()),
+							   "current one.  %s", dp_ledger_uncharged_text()),
 					 errhint("Commit the transaction that changes the "
 							 "budget and try again.")));
 			break;
@@ -356,7 +356,7 @@ dp_ledger_payer_raise(const dp_answer *answer, const char *dataset)
 					(errcode(answer->sqlstate),
 					 errmsg("the ledger could not record the charge"),
 					 errdetail("%s  Nothing was released.",
-							   dp_ledger_told_uncharged()),
+							   dp_ledger_uncharged_text()),
 					 errhint("See the server log for the reason.")));
 			break;
 		default:
@@ -429,6 +429,6 @@ refreshes_own(void)
 void
 dp_ledger_refresh_init(void)
 {
-	dp_bridge_add_hook(&ProcessUtility_hook, note_refresh,
-					   &next_process_utility);
+	dp_base_add_hook(&ProcessUtility_hook, note_refresh,
+					 &next_process_utility);
 }

@@ -80,7 +80,7 @@ queue_start_shmem(void *area, bool fresh, LWLock *lock)
 void
 dp_ledger_shmem_init(void)
 {
-	dp_bridge_share("dp_pg_ledger", queue_shared_size, queue_start_shmem);
+	dp_base_share("dp_pg_ledger", queue_shared_size, queue_start_shmem);
 }
 
 /* Wipe the exact numbers that a task may hold. */
@@ -585,7 +585,7 @@ dp_ledger_commit_ends(bool done)
 
 /*
  * dp_ledger_read_stamp
- *	  dp_bridge_read_stamp without charges.  Compare the result only with
+ *	  dp_base_read_stamp without charges.  Compare the result only with
  *	  others of this function, of which the first must be *exact.
  */
 bool
@@ -601,7 +601,7 @@ dp_ledger_read_stamp(dp_stamp *out, bool *exact)
 	pg_memory_barrier();
 	charged = pg_atomic_read_u64(&dp_ledger_shared->charged);
 	pg_memory_barrier();		/* what is counted has ended by now */
-	if (!dp_bridge_read_stamp(out))
+	if (!dp_base_read_stamp(out))
 		return false;
 	out->ended -= charged;
 	pg_memory_barrier();

@@ -367,7 +367,7 @@ read_facts(dp_shield_facts *facts)
 	ReleaseSysCache(tuple);
 	if (facts->definer && !decided)
 		facts->known = leads_to_block(&s, facts->function);
-	if (!OidIsValid(dp_bridge_extension_oid()))
+	if (!OidIsValid(dp_base_extension_oid()))
 		facts->known = false;
 }
 
@@ -434,7 +434,7 @@ typedef struct running
 	bool		shielded;
 	int			nest;			/* level of its settings; 0: none */
 	int			depth;			/* of transactions, when it began */
-	dp_bridge_hooks *aside;		/* other libraries' hooks; NULL: none */
+	dp_base_hooks *aside;		/* other libraries' hooks; NULL: none */
 	BufferUsage buffers;		/* when it began */
 	WalUsage	wal;
 } running;
@@ -458,7 +458,7 @@ check_stack_reserve(void)
 	char		half[16];
 
 	snprintf(half, sizeof(half), "%d", Max(max_stack_depth / 2, 100));
-	dp_bridge_set_local("max_stack_depth", half);
+	dp_base_set_local("max_stack_depth", half);
 	check_stack_depth();
 	AtEOXact_GUC(false, nest);
 }
@@ -473,10 +473,10 @@ take_settings(uint32 kept)
 	for (i = 0; i < DP_SHIELD_SETTINGS; i++)
 		if ((kept & (1U << i)) == 0 &&
 			GetConfigOption(shield_settings[i].name, true, false) != NULL)
-			dp_bridge_set_local(shield_settings[i].name,
-								shield_settings[i].value);
+			dp_base_set_local(shield_settings[i].name,
+							  shield_settings[i].value);
 	if (client_min_messages < NOTICE)
-		dp_bridge_set_local("client_min_messages", "notice");
+		dp_base_set_local("client_min_messages", "notice");
 	return nest;
 }
 
@@ -506,8 +506,8 @@ is_shielded_already(void)
 static void
 raise_place(void)
 {
-	dp_bridge_forbid_serializable();
-	dp_bridge_forbid_parallel();
+	dp_base_forbid_serializable();
+	dp_base_forbid_parallel();
 	check_stack_reserve();
 }
 
@@ -534,8 +534,8 @@ push(const FmgrInfo *call, const dp_shield_facts *facts,
 	if (!shield_may_ask(self->user))
 		return;
 	self->aside = MemoryContextAllocZero(TopTransactionContext,
-										 sizeof(dp_bridge_hooks));
-	dp_bridge_start_alone(self->aside);	/* after an error:
+										 sizeof(dp_base_hooks));
+	dp_base_start_alone(self->aside);	/* after an error:
 										 * forget_running_sub */
 }
 
@@ -547,7 +547,7 @@ start(FmgrInfo *call, Datum *arg)
 	WalUsage	wal = pgWalUsage;
 	dp_shield_facts facts = {.definer = false};
 
-	if (dp_bridge_has_others_rights())
+	if (dp_base_has_others_rights())
 		facts = shield_find(call->fn_oid);
 	if (facts.definer && facts.known && !is_shielded_already())
 		raise_place();
@@ -571,7 +571,7 @@ pop(running *self)
 		innermost = last->outer;
 		if (last->aside != NULL)
 		{
-			dp_bridge_restore_hooks(last->aside);
+			dp_base_restore_hooks(last->aside);
 			pfree(last->aside);
 		}
 		if (last != self)
@@ -667,7 +667,7 @@ forget_running_sub(SubXactEvent event, SubTransactionId self,
 void
 dp_ledger_shield_init(void)
 {
-	dp_bridge_add_hook(&fmgr_hook, shield_function, &next_fmgr);
+	dp_base_add_hook(&fmgr_hook, shield_function, &next_fmgr);
 	RegisterXactCallback(forget_running, NULL);
 	RegisterSubXactCallback(forget_running_sub, NULL);
 }
@@ -685,7 +685,7 @@ raise_unknown(Oid function)
 					name),
 			 errdetail("What it reads with its owner's rights was therefore "
 					   "not hidden from its caller.  %s",
-					   dp_ledger_told_uncharged()),
+					   dp_ledger_uncharged_text()),
 			 errhint("Its owner can declare that it does: ALTER ROUTINE %s "
 					 "SET dp_pg.procedure = on;", name)));
 }
@@ -703,7 +703,7 @@ dp_ledger_require_shield(void)
 	const running *self;
 	bool		found = false;
 
-	if (!dp_bridge_has_others_rights())
+	if (!dp_base_has_others_rights())
 		return;
 	for (self = innermost; self != NULL; self = self->outer)
 	{

@@ -42,10 +42,10 @@ PG_FUNCTION_INFO_V1(dp_ledger_sql_odometer_float);
 static dp_fixed
 standing_read_delta(Numeric x, bool isnull)
 {
-	return dp_bridge_check_number(isnull ? NULL : x, "delta", DP_RANGE_INNER,
-								  DP_ROUND_DOWN, "It is the probability with "
-								  "which the odometer's statement may fail, "
-								  "for example 1e-9.");
+	return dp_base_check_number(isnull ? NULL : x, "delta", DP_RANGE_INNER,
+								DP_ROUND_DOWN, "It is the probability with "
+								"which the odometer's statement may fail, "
+								"for example 1e-9.");
 }
 
 /*
@@ -104,7 +104,7 @@ sum_spending(const dp_dataset_row *row, Oid role)
 static Datum
 standing_fixed_datum(dp_fixed x)
 {
-	return NumericGetDatum(dp_bridge_fixed_to_numeric(x));
+	return NumericGetDatum(dp_base_fixed_to_numeric(x));
 }
 
 /* dp_odometer_statement's arguments (dataset, delta, role) */
@@ -139,13 +139,13 @@ state(FunctionCallInfo fcinfo, Numeric asked)
 	spent = sum_spending(&row, role);
 	if (spent.rho != DP_FIXED_INFINITE)
 	{
-		status = dp_acct_odometer(spent.rho, delta, &epsilon);
+		status = dp_accounting_odometer_read(spent.rho, delta, &epsilon);
 		if (status == DP_E_OVERFLOW)
 			epsilon = DP_FIXED_INFINITE;
 		else
-			dp_bridge_check_status(status, "read the odometer");
+			dp_base_check_status(status, "read the odometer");
 	}
-	(void) dp_bridge_numeric_to_fixed(asked, DP_ROUND_UP, &shown);
+	(void) dp_base_numeric_to_fixed(asked, DP_ROUND_UP, &shown);
 
 	nulls[1] = dp_ledger_payer_owns(role, &row);	/* NULL: all roles */
 	dp_catalog_name_role(role, &about);
@@ -156,7 +156,8 @@ state(FunctionCallInfo fcinfo, Numeric asked)
 	values[4] = standing_fixed_datum(spent.epsilon);
 	values[5] = standing_fixed_datum(spent.delta);
 	values[6] = standing_fixed_datum(epsilon);
-	values[7] = standing_fixed_datum(dp_acct_fixed_add(shown, spent.delta));
+	values[7] = standing_fixed_datum(dp_accounting_fixed_add(shown,
+															 spent.delta));
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(result),
 													  values, nulls)));
 }
@@ -182,7 +183,7 @@ Datum
 dp_ledger_sql_odometer_float(PG_FUNCTION_ARGS)
 {
 	return state(fcinfo, PG_ARGISNULL(1) ? NULL :
-				 dp_bridge_float8_to_numeric(PG_GETARG_FLOAT8(1)));
+				 dp_base_float8_to_numeric(PG_GETARG_FLOAT8(1)));
 }
 
 /* ----------------
@@ -212,8 +213,8 @@ pure_charge(dp_fixed epsilon, dp_charge *charge)
 
 	charge->epsilon = epsilon;
 	charge->delta = 0;
-	return dp_acct_fixed_to_rational(epsilon, &exact) == DP_OK &&
-		dp_acct_rho_from_pure(&exact, &charge->rho) == DP_OK;
+	return dp_accounting_fixed_to_rational(epsilon, &exact) == DP_OK &&
+		dp_accounting_rho_from_pure(&exact, &charge->rho) == DP_OK;
 }
 
 /* The number in a setting, on the grid; false if there is none. */
@@ -221,8 +222,8 @@ static bool
 standing_read_setting(const char *text, dp_rounding rounding, dp_fixed *out)
 {
 	return text[0] != '\0' &&
-		dp_bridge_numeric_to_fixed(dp_bridge_text_to_numeric(text), rounding,
-								   out) == DP_NUMBER_OK;
+		dp_base_numeric_to_fixed(dp_base_text_to_numeric(text), rounding,
+								 out) == DP_NUMBER_OK;
 }
 
 /*
@@ -243,12 +244,12 @@ price_of_count(const dp_limit *limit, const dp_limit *cap, dp_charge *out)
 	if (dp_setting_mechanism != DP_SETTING_GAUSSIAN)
 		return pure_charge(epsilon, out);
 	if (!standing_read_setting(dp_setting_delta, DP_ROUND_DOWN, &delta) ||
-		dp_bridge_gaussian_variance(1, epsilon, delta, &variance) !=
+		dp_base_gaussian_variance(1, epsilon, delta, &variance) !=
 		DP_OK ||
-		dp_acct_rho_from_gaussian(1, &variance, &rho) != DP_OK)
+		dp_accounting_rho_from_gaussian(1, &variance, &rho) != DP_OK)
 		return false;
-	dp_acct_charge_gaussian(dp_acct_charge_filter(limit, cap), epsilon, delta,
-							rho, out);
+	dp_accounting_charge_gaussian(dp_accounting_charge_filter(limit, cap),
+								  epsilon, delta, rho, out);
 	return true;
 }
 
@@ -276,7 +277,7 @@ dp_ledger_remaining(const dp_limit *limit, const dp_spent *spent)
 		dp_fixed	middle = low + (high - low) / 2;
 
 		if (pure_charge(middle * STEP, &charge) &&
-			dp_acct_limit_admits(limit, spent, &charge))
+			dp_accounting_limit_admits(limit, spent, &charge))
 			low = middle;
 		else
 			high = middle;
@@ -463,15 +464,15 @@ form_standing(const NameData *dataset, const dp_ledger_standing *s,
 	if (!limited)
 		return;
 	remaining = dp_ledger_remaining(limit, spent);
-	delta = dp_acct_fixed_left(limit->delta_sum, spent->delta);
+	delta = dp_accounting_fixed_left(limit->delta_sum, spent->delta);
 	if (s->capped && !s->exempt)
 	{
 		remaining = Min(remaining,
 						dp_ledger_remaining(&s->cap, &s->cap_spent));
-		delta = Min(delta, dp_acct_fixed_left(s->cap.delta_sum,
-											  s->cap_spent.delta));
+		delta = Min(delta, dp_accounting_fixed_left(s->cap.delta_sum,
+													s->cap_spent.delta));
 	}
-	values[2] = CStringGetTextDatum(dp_acct_filter_name(limit->filter));
+	values[2] = CStringGetTextDatum(dp_accounting_filter_name(limit->filter));
 	values[3] = standing_fixed_datum(limit->epsilon);
 	values[4] = standing_fixed_datum(limit->delta);
 	values[6] = standing_fixed_datum(remaining);
@@ -480,10 +481,10 @@ form_standing(const NameData *dataset, const dp_ledger_standing *s,
 	if (!price_of_count(s->exempt ? NULL : &s->limit,
 						s->capped ? &s->cap : NULL, &charge))
 		return;
-	calls = dp_acct_limit_calls(limit, spent, &charge);
+	calls = dp_accounting_limit_calls(limit, spent, &charge);
 	if (s->capped && !s->exempt)
-		calls = Min(calls, dp_acct_limit_calls(&s->cap, &s->cap_spent,
-											   &charge));
+		calls = Min(calls, dp_accounting_limit_calls(&s->cap, &s->cap_spent,
+													 &charge));
 	values[8] = Int64GetDatum(calls);
 	nulls[8] = false;
 }
@@ -581,7 +582,7 @@ dp_ledger_sql_is_me(PG_FUNCTION_ARGS)
 Datum
 dp_ledger_sql_cluster(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT64(dp_bridge_cluster_id());
+	PG_RETURN_INT64(dp_base_cluster_id());
 }
 
 /* dp_ledger_sql_in_lineage: dp_pg.in_lineage(cluster) returns bool. */

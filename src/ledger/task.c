@@ -203,7 +203,7 @@ put_text(dp_ledger_task *task, const char *text)
 				 errmsg("description of the request is too long"),
 				 errdetail("It has " UINT64_FORMAT " bytes, at most %d are "
 						   "kept.  %s", task->text_size,
-						   MOST_TEXT, dp_ledger_told_uncharged()),
+						   MOST_TEXT, dp_ledger_uncharged_text()),
 				 errhint("Use fewer or shorter texts, columns or keys.")));
 	if (task->text_size <= DP_TASK_TEXT)
 	{
@@ -216,7 +216,7 @@ put_text(dp_ledger_task *task, const char *text)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
 				 errmsg("too many dynamic shared memory segments"),
-				 errdetail("%s", dp_ledger_told_uncharged()),
+				 errdetail("%s", dp_ledger_uncharged_text()),
 				 errhint("Try again.")));
 	memcpy(dsm_segment_address(segment), text, task->text_size);
 	task->segment = dsm_segment_handle(segment);
@@ -346,7 +346,7 @@ dp_ledger_reserve(dp_ledger_place *place)
 			return;
 		if (GetCurrentTimestamp() >= deadline)
 			break;
-		dp_bridge_wait(busy ? 1 : 10);
+		dp_base_wait(busy ? 1 : 10);
 	}
 	ereport(ERROR,
 			(errcode(busy ? ERRCODE_LOCK_NOT_AVAILABLE :

@@ -135,7 +135,7 @@ clear_database(const char *name)
 	{
 		if (!ask_to_leave(database))
 			return;
-		dp_bridge_wait(LEAVE_POLL);
+		dp_base_wait(LEAVE_POLL);
 	}
 }
 
@@ -162,8 +162,8 @@ utility_process_utility(PlannedStmt *statement, const char *query,
 static void
 utility_init(void)
 {
-	dp_bridge_add_hook(&ProcessUtility_hook, utility_process_utility,
-					   &next_process_utility);
+	dp_base_add_hook(&ProcessUtility_hook, utility_process_utility,
+					 &next_process_utility);
 }
 
 static const dp_worker_methods workers = {
@@ -179,5 +179,5 @@ dp_ledger_init(void)
 	utility_init();
 	dp_ledger_refresh_init();
 	dp_ledger_shield_init();
-	dp_bridge_add_workers(DP_WORKER_LEDGER, &workers);
+	dp_base_add_workers(DP_WORKER_LEDGER, &workers);
 }

@@ -136,7 +136,7 @@ enter_queue(Oid database)
 	if (mine)
 	{
 		worker->pid = MyProcPid;
-		worker->kept = dp_bridge_is_kept();
+		worker->kept = dp_base_is_kept();
 	}
 	LWLockRelease(dp_ledger_shared->lock);
 	return mine;
@@ -153,7 +153,7 @@ announce_running(Oid database)
 	{
 		/* The entry was dropped. */
 		LWLockRelease(dp_ledger_shared->lock);
-		dp_bridge_leave();
+		dp_base_leave();
 	}
 	worker->state = DP_WORKER_RUNNING;
 	worker->proc = MyProc;
@@ -204,7 +204,7 @@ leave(Oid database, leave_cause cause)
 		worker->since = GetCurrentTimestamp();	/* it idles from now on */
 	LWLockRelease(dp_ledger_shared->lock);
 	if (leaves)
-		dp_bridge_leave();
+		dp_base_leave();
 }
 
 /*
@@ -225,21 +225,21 @@ worker_handle_cancel(SIGNAL_ARGS)
 static void
 worker_force_settings(void)
 {
-	dp_bridge_force_worker_settings();
+	dp_base_force_worker_settings();
 	if (synchronous_commit <= SYNCHRONOUS_COMMIT_REMOTE_FLUSH)
-		dp_bridge_force("synchronous_commit", "on");
+		dp_base_force("synchronous_commit", "on");
 	else
-		dp_bridge_force("synchronous_commit", "remote_apply");
-	dp_bridge_force("session_replication_role", "replica");
-	dp_bridge_force("default_transaction_read_only", "off");
-	dp_bridge_force("row_security", "off");
-	dp_bridge_force("standard_conforming_strings", "on");
-	dp_bridge_force("transform_null_equals", "off");
-	dp_bridge_force("TimeZone", "UTC");
-	dp_bridge_force(DP_SETTING_FORCED_PARALLEL, "off");
-	dp_bridge_force("enable_indexscan", "on");
-	dp_bridge_force("enable_tidscan", "on");
-	dp_bridge_force("plan_cache_mode", "auto");
+		dp_base_force("synchronous_commit", "remote_apply");
+	dp_base_force("session_replication_role", "replica");
+	dp_base_force("default_transaction_read_only", "off");
+	dp_base_force("row_security", "off");
+	dp_base_force("standard_conforming_strings", "on");
+	dp_base_force("transform_null_equals", "off");
+	dp_base_force("TimeZone", "UTC");
+	dp_base_force(DP_SETTING_FORCED_PARALLEL, "off");
+	dp_base_force("enable_indexscan", "on");
+	dp_base_force("enable_tidscan", "on");
+	dp_base_force("plan_cache_mode", "auto");
 }
 
 /* Give the same answer to all requests of a transaction that failed. */
@@ -280,7 +280,7 @@ run_transaction(int first, int n)
 	volatile bool commit_begun = false;
 	volatile bool ok = true;
 
-	dp_bridge_force_lock_timeout();
+	dp_base_force_lock_timeout();
 	pgstat_report_activity(STATE_RUNNING, "recording privacy charges");
 	PG_TRY();
 	{
@@ -432,7 +432,7 @@ dp_ledger_worker_main(Datum arg)
 		{
 			lone = n == 1;
 			timeout = worker_serve(n);
-			if (dp_bridge_must_yield(DP_WORKER_LEDGER, OTHERS_PATIENCE))
+			if (dp_base_must_yield(DP_WORKER_LEDGER, OTHERS_PATIENCE))
 				leave(database, LEAVE_OTHERS);
 			if (timeout == 0)
 				continue;
@@ -440,7 +440,7 @@ dp_ledger_worker_main(Datum arg)
 		else
 		{
 			leave(database, LEAVE_WISH);
-			if (lone && dp_bridge_spin(DP_LEDGER_SPIN_WORKER))
+			if (lone && dp_base_spin(DP_LEDGER_SPIN_WORKER))
 				continue;
 			lone = false;
 		}

@@ -50,7 +50,7 @@ admit_check_kind(Oid relid)
 	if (IsCatalogRelationOid(relid) ||
 		IsToastNamespace(get_rel_namespace(relid)))
 		raise_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "system catalog", own);
-	if (get_rel_namespace(relid) == dp_bridge_catalog_namespace())
+	if (get_rel_namespace(relid) == dp_base_catalog_namespace())
 		raise_kind(relid, ERRCODE_WRONG_OBJECT_TYPE, "catalog table", own);
 	if (kind == RELKIND_FOREIGN_TABLE)
 		raise_kind(relid, ERRCODE_FEATURE_NOT_SUPPORTED, "foreign table",

@@ -61,7 +61,7 @@ static Oid	declare_read_relation(FunctionCallInfo fcinfo);
 static bool
 floor_exponent(Numeric x, int limit, int *exponent)
 {
-	return dp_bridge_floor_log2(x, exponent) && abs(*exponent) <= limit;
+	return dp_base_floor_log2(x, exponent) && abs(*exponent) <= limit;
 }
 
 /* Exponent of a granule; 22023 unless it is an allowed power of two. */
@@ -73,7 +73,7 @@ granule_exponent(Numeric granule)
 	if (numeric_is_nan(granule) || numeric_is_inf(granule) ||
 		dp_numeric_compare(granule, int64_to_numeric(0)) <= 0 ||
 		!floor_exponent(granule, GRANULE_EXPONENT, &exponent) ||
-		dp_numeric_compare(granule, dp_bridge_power_of_two(exponent)) != 0)
+		dp_numeric_compare(granule, dp_base_power_of_two(exponent)) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("granule %s is not a power of two",
@@ -98,7 +98,7 @@ static void
 check_integer_bound(Oid type, Numeric bound)
 {
 	int			bits = type == INT2OID ? 15 : type == INT4OID ? 31 : 63;
-	Numeric		limit = dp_bridge_power_of_two(bits);
+	Numeric		limit = dp_base_power_of_two(bits);
 	Numeric		zero = int64_to_numeric(0);
 	Numeric		size = dp_numeric_call1(numeric_abs, bound);
 	int			beyond = dp_numeric_compare(size, limit);
@@ -168,8 +168,8 @@ declare_check_grid(Oid type, Numeric lower, Numeric upper,
 							 "known to have.")));
 		exponent -= DEFAULT_GRANULE_BITS;
 	}
-	used = dp_bridge_power_of_two(exponent);
-	limit = dp_bridge_power_of_two(exponent + GRID_BITS);
+	used = dp_base_power_of_two(exponent);
+	limit = dp_base_power_of_two(exponent + GRID_BITS);
 	if (dp_numeric_compare(dp_numeric_call1(numeric_abs, lower), limit) > 0 ||
 		dp_numeric_compare(upper, limit) >= 0)
 		ereport(ERROR,
@@ -599,7 +599,7 @@ dp_declare_bounds(PG_FUNCTION_ARGS)
 	}
 	if (n > 4 && !PG_ARGISNULL(4))
 		granule = types[4] == FLOAT8OID ?
-			dp_bridge_float8_to_numeric(PG_GETARG_FLOAT8(4)) :
+			dp_base_float8_to_numeric(PG_GETARG_FLOAT8(4)) :
 			PG_GETARG_NUMERIC(4);
 
 	switch (column.type)

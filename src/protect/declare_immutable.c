@@ -251,8 +251,8 @@ run_ddl(const char *command)
 {
 	int			nest = NewGUCNestLevel();
 
-	dp_bridge_set_local("search_path", "pg_catalog, pg_temp");
-	dp_bridge_set_local("client_min_messages", "error");
+	dp_base_set_local("search_path", "pg_catalog, pg_temp");
+	dp_base_set_local("client_min_messages", "error");
 	if (SPI_connect() != SPI_OK_CONNECT || SPI_execute(command, false, 0) < 0)
 		elog(ERROR, "could not run: %s", command);
 	SPI_finish();

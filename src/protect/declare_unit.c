@@ -408,12 +408,12 @@ tell_of_columns(const dp_relation_row *unit)
 }
 
 /*
- * dp_protect_tell_of_unit
+ * dp_protect_notice_unit
  *	  NOTICEs about an accepted unit: rows with a NULL unit are not counted;
  *	  foreign keys suggest another unit.
  */
 void
-dp_protect_tell_of_unit(const dp_relation_row *unit, const char *dataset)
+dp_protect_notice_unit(const dp_relation_row *unit, const char *dataset)
 {
 	if (unit->has_unit)
 		unit_tell_of_nulls(unit);

@@ -349,7 +349,7 @@ PG_FUNCTION_INFO_V1(dp_relation_has_left_dataset);
 Datum
 dp_relation_is_preloaded(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(dp_bridge_preloaded());
+	PG_RETURN_BOOL(dp_base_preloaded());
 }
 
 /*

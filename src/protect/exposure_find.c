@@ -305,9 +305,9 @@ follow_rule(List *reached, const dp_reached *item, HeapTuple rule,
 	shows = rule_shows_rows(rule, desc, item->relid);
 	if (!shows &&
 		(kind != RELKIND_VIEW ||
-		 !dp_bridge_contains((Node *) dp_protect_rule_queries(rule),
-							 names_relation, (void *) &item->relid,
-							 QTW_EXAMINE_RTES_BEFORE)))
+		 !dp_base_contains((Node *) dp_protect_rule_queries(rule),
+						   names_relation, (void *) &item->relid,
+						   QTW_EXAMINE_RTES_BEFORE)))
 		return reached;
 	if (shows && item->reach != DP_REACH_RELEASED)
 		reach = reach_of_rows(item, reader, is_select, owner);

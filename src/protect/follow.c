@@ -354,7 +354,7 @@ become(Oid role, dp_owner_sql *saved)
 {
 	GetUserIdAndSecContext(&saved->user, &saved->security);
 	saved->nest = NewGUCNestLevel();
-	dp_bridge_set_local("search_path", "pg_catalog, pg_temp");
+	dp_base_set_local("search_path", "pg_catalog, pg_temp");
 	SetUserIdAndSecContext(role, saved->security |
 						   SECURITY_LOCAL_USERID_CHANGE |
 						   SECURITY_RESTRICTED_OPERATION);
@@ -475,7 +475,7 @@ arrive(const dp_name_row *name, Oid relid)
 	dp_relation_row row;
 	const bool	follow = true;
 
-	dp_bridge_require_preload();
+	dp_base_require_preload();
 	if (dp_catalog_find_relation(relid, &row))
 	{
 		dp_owner_sql saved;
@@ -563,7 +563,7 @@ static void
 tell_lacks(Oid relid)
 {
 	tell_of_key(relid);
-	dp_protect_tell_policies(relid);
+	dp_protect_warn_of_no_policy(relid);
 }
 
 /* ---- parts ---- */
@@ -779,7 +779,7 @@ dp_follow_tables(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED),
 				 errmsg("function must be called by an event trigger")));
 	/* without our hooks nothing looks at the end of the transaction */
-	look(!dp_bridge_preloaded());
+	look(!dp_base_preloaded());
 	PG_RETURN_NULL();
 }
 
@@ -836,7 +836,7 @@ static void
 look_last(void)
 {
 	if (!touched || IsParallelWorker() || RecoveryInProgress() ||
-		!OidIsValid(dp_bridge_extension_oid()))
+		!OidIsValid(dp_base_extension_oid()))
 		return;
 	touched = false;
 	PushActiveSnapshot(GetTransactionSnapshot());
@@ -889,7 +889,7 @@ look_at_opened(void)
 	List	   *followed;
 	ListCell   *cell;
 
-	if ((!opens && !closes) || !OidIsValid(dp_bridge_extension_oid()))
+	if ((!opens && !closes) || !OidIsValid(dp_base_extension_oid()))
 		return;
 	PushActiveSnapshot(GetTransactionSnapshot());
 	/* wait for other transactions' GRANTs before taking the lock */
@@ -936,7 +936,7 @@ end_transaction(XactEvent event, void *arg)
 void
 dp_protect_follow_init(void)
 {
-	dp_bridge_add_hook(&object_access_hook, note_access, &previous_access);
+	dp_base_add_hook(&object_access_hook, note_access, &previous_access);
 	RegisterXactCallback(end_transaction, NULL);
 }
 
@@ -1077,8 +1077,8 @@ dp_unfollow(PG_FUNCTION_ARGS)
 	const dp_name_row *name;
 	char	   *asked;
 
-	dp_bridge_require_argument(fcinfo, 0, "relation of dp_unfollow",
-							   "Write its name.");
+	dp_base_require_argument(fcinfo, 0, "relation of dp_unfollow",
+							 "Write its name.");
 	dp_protect_require_writable("dp_unfollow()");
 	asked = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	name = read_name(asked);

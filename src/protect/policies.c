@@ -46,12 +46,12 @@ look_at_policies(Oid relid)
 }
 
 /*
- * dp_protect_tell_policies
+ * dp_protect_warn_of_no_policy
  *	  Warn if a table came to a followed name with row security but without the
  *	  policies that its predecessor may have had.
  */
 void
-dp_protect_tell_policies(Oid relid)
+dp_protect_warn_of_no_policy(Oid relid)
 {
 	if (look_at_policies(relid) == POLICIES_NONE)
 		ereport(WARNING,

@@ -180,7 +180,7 @@ dp_protect(PG_FUNCTION_ARGS)
 	dp_relation_row row;
 	Oid			view = InvalidOid;
 
-	dp_bridge_require_preload();
+	dp_base_require_preload();
 	require_argument(PG_ARGISNULL(0), "relation");
 	relid = PG_GETARG_OID(0);
 	if (!PG_ARGISNULL(1))
@@ -214,7 +214,7 @@ dp_protect(PG_FUNCTION_ARGS)
 	CommandCounterIncrement();
 	dp_protect_invalidate_tree(relid);
 	dp_protect_comment(relid);
-	dp_protect_tell_of_unit(&row, dataset);
+	dp_protect_notice_unit(&row, dataset);
 	if (dp_protect_lookup(relid)->rows == 0)
 		dp_protect_declare_suggest_size(relid);
 	PG_RETURN_VOID();
@@ -310,7 +310,7 @@ dp_harden_check(PG_FUNCTION_ARGS)
 				 errhint("Ask a superuser; you can run the remedies of "
 						 "dp_audit() on your own objects yourself.")));
 	dp_protect_require_writable(function);
-	if (!superuser_arg(dp_bridge_extension_owner()))
+	if (!superuser_arg(dp_base_extension_owner()))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("extension dp_pg does not belong to a superuser"),

@@ -82,8 +82,8 @@ extern char *dp_protect_call_text(Oid relid);
 extern void dp_protect_read_unit(Oid relid, const char *unit,
 								 const char *dataset, dp_relation_row *row);
 extern void dp_protect_forbid_behind(Oid relid, const char *what);
-extern void dp_protect_tell_of_unit(const dp_relation_row *unit,
-									const char *dataset);
+extern void dp_protect_notice_unit(const dp_relation_row *unit,
+								   const char *dataset);
 
 /* exposure.c */
 extern List *dp_protect_list_tree(Oid relid, LOCKMODE lockmode);
@@ -128,7 +128,7 @@ extern List *dp_protect_exposures_of_views(List *exposures, Oid root);
 extern void dp_protect_warn_of(Oid root, List *exposures);
 
 /* policies.c */
-extern void dp_protect_tell_policies(Oid relid);
+extern void dp_protect_warn_of_no_policy(Oid relid);
 extern void dp_protect_warn_of_policies(Oid relid);
 
 /* publish.c */

@@ -134,8 +134,8 @@ search_view(Oid view, view_search *search)
 	if (search->invoker && !dp_protect_is_security_invoker(view))
 		return;
 	search->view = view;
-	(void) dp_bridge_contains((Node *) dp_protect_view_query(view),
-							  search_entry, search, QTW_EXAMINE_RTES_BEFORE);
+	(void) dp_base_contains((Node *) dp_protect_view_query(view),
+							search_entry, search, QTW_EXAMINE_RTES_BEFORE);
 	search->view = outer;
 }
 
@@ -305,12 +305,12 @@ protect_share(Oid relid, const char *dataset)
 	dp_owner_sql saved;
 	ListCell   *cell;
 
-	dp_bridge_owner_begin(&saved);
+	dp_base_owner_begin(&saved);
 	foreach(cell, dp_catalog_list_holders(dataset))
 		dp_protect_run_command(psprintf("GRANT SELECT ON %s TO %s",
 										dp_protect_qualified_name(relid),
 										quote_identifier(lfirst(cell))));
-	dp_bridge_owner_end(&saved);
+	dp_base_owner_end(&saved);
 }
 
 /*
@@ -719,13 +719,13 @@ fill(FunctionCallInfo fcinfo, Oid relid, const twin_texts *texts)
 	Oid			types[ARG_END - ARG_COLUMNS];
 	Datum		values[ARG_END - ARG_COLUMNS];
 	char		nulls[ARG_END - ARG_COLUMNS];
-	const char *schema = get_namespace_name(dp_bridge_extension_namespace());
+	const char *schema = get_namespace_name(dp_base_extension_namespace());
 	char	   *command;
 	int			i;
 
 	for (i = 0; i < lengthof(types); i++)
 	{
-		types[i] = dp_bridge_declared_type(fcinfo, ARG_COLUMNS + i);
+		types[i] = dp_base_declared_type(fcinfo, ARG_COLUMNS + i);
 		nulls[i] = PG_ARGISNULL(ARG_COLUMNS + i) ? 'n' : ' ';
 		values[i] = PG_ARGISNULL(ARG_COLUMNS + i) ? (Datum) 0 :
 			PG_GETARG_DATUM(ARG_COLUMNS + i);
@@ -768,15 +768,15 @@ publish_read_relation(FunctionCallInfo fcinfo, char **dataset)
 {
 	Oid			relid;
 
-	dp_bridge_require_argument(fcinfo, ARG_RELATION,
-							   "relation of dp_publish_twin",
-							   "Write its name.");
-	dp_bridge_require_argument(fcinfo, ARG_PUBLISH,
-							   "publish of dp_publish_twin",
-							   "It names the table, for example 'bi.twin'.");
-	dp_bridge_require_argument(fcinfo, ARG_COLUMNS,
-							   "columns of dp_publish_twin",
-							   "Write columns => ARRAY['smoker', 'ward'].");
+	dp_base_require_argument(fcinfo, ARG_RELATION,
+							 "relation of dp_publish_twin",
+							 "Write its name.");
+	dp_base_require_argument(fcinfo, ARG_PUBLISH,
+							 "publish of dp_publish_twin",
+							 "It names the table, for example 'bi.twin'.");
+	dp_base_require_argument(fcinfo, ARG_COLUMNS,
+							 "columns of dp_publish_twin",
+							 "Write columns => ARRAY['smoker', 'ward'].");
 	relid = PG_GETARG_OID(ARG_RELATION);
 	dp_protect_require_writable("dp_publish_twin()");
 	dp_protect_require_owner(relid);
@@ -804,7 +804,7 @@ dp_publish_twin(PG_FUNCTION_ARGS)
 	RangeVar   *name;
 	twin_texts	texts;
 
-	dp_bridge_require_preload();
+	dp_base_require_preload();
 	relid = publish_read_relation(fcinfo, &dataset);
 	name = find_name(
 		text_to_cstring(PG_GETARG_TEXT_PP(ARG_PUBLISH)), "table");

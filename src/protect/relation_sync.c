@@ -250,10 +250,10 @@ run_all(const char *const *commands)
 {
 	dp_owner_sql saved;
 
-	dp_bridge_owner_begin(&saved);
+	dp_base_owner_begin(&saved);
 	for (; *commands; commands++)
 		(void) dp_catalog_run(*commands, NULL, 0);
-	dp_bridge_owner_end(&saved);
+	dp_base_owner_end(&saved);
 }
 
 /* Which disagreements a scan looks for. */

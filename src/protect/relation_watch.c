@@ -515,7 +515,7 @@ lock_schema(const Node *parsetree)
 	Oid			relid;
 
 	if (!IsA(parsetree, RenameStmt) || stmt->relation == NULL ||
-		!OidIsValid(dp_bridge_extension_oid()))
+		!OidIsValid(dp_base_extension_oid()))
 		return;
 	switch (stmt->renameType)
 	{
@@ -545,7 +545,7 @@ watch_utility(PlannedStmt *pstmt, const char *query_string,
 
 	/* a copy: execution may scribble on the tree */
 	if (is_watched(pstmt->utilityStmt) &&
-		OidIsValid(dp_bridge_extension_oid()))
+		OidIsValid(dp_base_extension_oid()))
 		watched = copyObject(pstmt->utilityStmt);
 	if (watched != NULL && IsA(watched, ReassignOwnedStmt))
 	{
@@ -572,6 +572,6 @@ watch_utility(PlannedStmt *pstmt, const char *query_string,
 void
 dp_protect_init(void)
 {
-	dp_bridge_add_hook(&ProcessUtility_hook, watch_utility, &previous_utility);
+	dp_base_add_hook(&ProcessUtility_hook, watch_utility, &previous_utility);
 	dp_protect_follow_init();
 }

@@ -74,7 +74,7 @@ raise_none(const char *detail, const char *hint)
 	ereport(ERROR,
 			(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
 			 errmsg("no process is available to read private rows"),
-			 errdetail("%s %s", detail, dp_ledger_told_uncharged()),
+			 errdetail("%s %s", detail, dp_ledger_uncharged_text()),
 			 errhint("%s", hint)));
 }
 
@@ -116,9 +116,9 @@ rouse_reader(dp_asking *asking)
 			 TimestampDifferenceExceeds(waiter->since, GetCurrentTimestamp(),
 										LONG_WAIT))
 		urgency = DP_URGENCY_NONE_THERE;
-	asking->no_slot = !dp_bridge_call_worker(DP_WORKER_READER,
-											 Int32GetDatum(entry), urgency,
-											 &handle) && !spare;
+	asking->no_slot = !dp_base_call_worker(DP_WORKER_READER,
+										   Int32GetDatum(entry), urgency,
+										   &handle) && !spare;
 	if (handle != NULL)
 	{
 		asking->handle = handle;
@@ -145,7 +145,7 @@ get_reader(dp_asking *asking)
 		if (!TimestampDifferenceExceeds(asking->waiter->since,
 										GetCurrentTimestamp(),
 										dp_setting_reader_timeout))
-			dp_bridge_wait(Min(asking->poll, dp_setting_reader_timeout));
+			dp_base_wait(Min(asking->poll, dp_setting_reader_timeout));
 		else if (asking->no_slot)
 			raise_none("All background worker slots of the server are in use.",
 					   "Set max_worker_processes to what other libraries "
@@ -189,7 +189,7 @@ raise_dead(const dp_asking *asking)
 			(errcode(ERRCODE_OPERATOR_INTERVENTION),
 			 errmsg("the process that reads private rows was terminated"),
 			 asking->charged ? errdetail("The charge stands.") :
-			 errdetail("%s", dp_ledger_told_uncharged()),
+			 errdetail("%s", dp_ledger_uncharged_text()),
 			 errhint("Run the query again.")));
 }
 
@@ -204,7 +204,7 @@ raise_not_ready(int code)
 						"needs"),
 				 errdetail("Somebody has held it, or waited for it, longer "
 						   "than dp_pg.worker_lock_timeout.  %s",
-						   dp_ledger_told_uncharged()),
+						   dp_ledger_uncharged_text()),
 				 errhint("Run the query again, in a new transaction if this "
 						 "one has locked catalogs.")));
 	if (ERRCODE_TO_CATEGORY(code) == ERRCODE_INSUFFICIENT_RESOURCES ||
@@ -213,13 +213,13 @@ raise_not_ready(int code)
 				(errcode(code),
 				 errmsg("a process that reads private rows lacks resources"),
 				 errdetail("SQLSTATE %s.  %s", unpack_sql_state(code),
-						   dp_ledger_told_uncharged()),
+						   dp_ledger_uncharged_text()),
 				 errhint("The server log tells the administrator more.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("could not prepare the private query"),
 			 errdetail("SQLSTATE %s.  %s", unpack_sql_state(code),
-					   dp_ledger_told_uncharged()),
+					   dp_ledger_uncharged_text()),
 			 errhint("Something it depends on may have changed: run it "
 					 "again.")));
 }
@@ -315,7 +315,7 @@ wait_for_reader(dp_asking *asking)
 		late ? 0 : DP_READER_SPIN_CHARGE;
 
 	HOLD_INTERRUPTS();
-	dp_bridge_watch(asking->alone ? spin : 0, time_to_wait(asking));
+	dp_base_watch(asking->alone ? spin : 0, time_to_wait(asking));
 	RESUME_INTERRUPTS();
 	look_at_charge(asking);
 	CHECK_FOR_INTERRUPTS();
@@ -374,7 +374,7 @@ ask_send_message(dp_asking *asking, const void *data, Size size)
 			case SHM_MQ_WOULD_BLOCK:
 				if (ask_is_dead(asking))
 					hear_end(asking);
-				dp_bridge_wait(POLL_INTERVAL);
+				dp_base_wait(POLL_INTERVAL);
 				break;
 		}
 	}
@@ -421,14 +421,14 @@ prepare_charge(dp_asking *asking, StringInfo message)
 static void
 make_charge(dp_asking *asking)
 {
-	const char	go = DP_TELL_GO;
+	const char	go = DP_MESSAGE_GO;
 	void	   *data;
 	Size		size;
 
 	if (asking->deferred.slot != NULL)
 		return;
 	if (!ask_receive_message(asking, &data, &size) || size != 1 ||
-		*(char *) data != DP_TELL_READY)
+		*(char *) data != DP_MESSAGE_READY)
 		elog(ERROR, "unexpected message from a reader");
 	dp_ledger_hurry(true);
 	note_charge(asking);
@@ -447,9 +447,9 @@ ask_tell_canceled(void *arg)
 	if (asking->charged)
 		errdetail("The charge stands.");
 	else if (asking->deferred.slot != NULL)
-		dp_ledger_tell_deferred(&asking->deferred);
+		dp_ledger_explain_deferred(&asking->deferred);
 	else
-		errdetail("%s", dp_ledger_told_uncharged());
+		errdetail("%s", dp_ledger_uncharged_text());
 }
 
 static void
@@ -520,5 +520,5 @@ dp_reader_init(void)
 	dp_reader_warm_init();
 	dp_reader_pack_init();
 	dp_ledger_on_clearing(dp_reader_ask_to_leave);
-	dp_bridge_add_workers(DP_WORKER_READER, &workers);
+	dp_base_add_workers(DP_WORKER_READER, &workers);
 }

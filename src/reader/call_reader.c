@@ -283,13 +283,13 @@ dp_reader_take_entry(int number)
 {
 	dp_reader_entry *entry = &dp_reader_shared->entry[number];
 	Oid			database = InvalidOid;
-	int			kept = dp_bridge_kept_readers();
+	int			kept = dp_base_kept_readers();
 
 	LWLockAcquire(dp_reader_shared->lock, LW_EXCLUSIVE);
 	if (entry->state == DP_ENTRY_STARTING && entry->pid == 0)
 	{
 		entry->pid = MyProcPid;
-		entry->kept = dp_bridge_is_kept();
+		entry->kept = dp_base_is_kept();
 		dp_reader_shared->kept = kept;
 		database = entry->database;
 	}

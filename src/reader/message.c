@@ -84,7 +84,7 @@ message_record_of(int i)
 	static const struct config_generic *records[DP_SENT_SETTINGS];
 
 	if (records[i] == NULL)
-		records[i] = dp_bridge_find_setting(settings[i]);
+		records[i] = dp_base_find_setting(settings[i]);
 	return records[i];
 }
 
@@ -329,7 +329,7 @@ check_memory(const dp_message *head)
 					   "whatever the rows are, and dp_pg.reader_memory "
 					   "is %d MB.  %s", bytes / (1024 * 1024) + 1,
 					   dp_setting_reader_memory / 1024,
-					   dp_ledger_told_uncharged()),
+					   dp_ledger_uncharged_text()),
 			 head->worker > 0 ?
 			 errhint("Ask for fewer groups, buckets or values, join fewer "
 					 "relations, or ask without parallel workers (SET "

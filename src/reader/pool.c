@@ -80,7 +80,7 @@ pool_start_shmem(void *area, bool fresh, LWLock *lock)
 void
 dp_reader_pool_init(void)
 {
-	dp_bridge_share("dp_pg_reader", pool_shared_size, pool_start_shmem);
+	dp_base_share("dp_pg_reader", pool_shared_size, pool_start_shmem);
 }
 
 /*
@@ -622,7 +622,7 @@ dp_reader_end_work(int number, int code)
 {
 	dp_reader_entry *entry = &dp_reader_shared->entry[number];
 	PGPROC	   *client = NULL;
-	bool		yield = dp_bridge_must_yield(DP_WORKER_READER,
+	bool		yield = dp_base_must_yield(DP_WORKER_READER,
 											   OTHERS_PATIENCE);
 
 	lock_pool();

@@ -380,11 +380,11 @@ process_handle_cancel(SIGNAL_ARGS)
 static void
 process_force_settings(void)
 {
-	dp_bridge_be_alone();
-	dp_bridge_force_worker_settings();
+	dp_base_be_alone();
+	dp_base_force_worker_settings();
 	dp_reader_be_quiet(true);
-	dp_bridge_force("default_transaction_read_only", "on");
-	dp_bridge_force("temp_file_limit", "-1");
+	dp_base_force("default_transaction_read_only", "on");
+	dp_base_force("temp_file_limit", "-1");
 }
 
 /* ---- one job ---- */
@@ -398,7 +398,7 @@ process_receive_message(dp_reading_work *work, Size *size)
 	if (result == SHM_MQ_WOULD_BLOCK)
 	{
 		if (dp_reader_is_alone(my_entry))
-			(void) dp_bridge_spin(DP_READER_SPIN);
+			(void) dp_base_spin(DP_READER_SPIN);
 		result = shm_mq_receive(work->from, size, &data, false);
 	}
 	if (result != SHM_MQ_SUCCESS)
@@ -460,7 +460,7 @@ count_workers(const Plan *plan)
 		return 0;
 	if (IsA(plan, Gather))
 		n = ((const Gather *) plan)->num_workers;
-	foreach(lc, dp_bridge_plans_below(plan))
+	foreach(lc, dp_base_plans_below(plan))
 		n += count_workers(lfirst(lc));
 	return n;
 }
@@ -506,22 +506,22 @@ reserve(const dp_message *message, const PlannedStmt *plan, const List *scans,
 	foreach(lc, scans)
 		workers = Max(workers, workers_of(lfirst(lc)));
 	dp_reader_shared->entry[my_entry].memory = message->worker;
-	dp_bridge_reserve(workers == 0 ? own :
-					  own + message->worker +
-					  PLAN_FACTOR * (message->size[DP_PART_PLAN] +
-									 message->size[DP_PART_SCANS]) +
-					  workers * (Size) pg_nextpower2_64(message->row +
-														ROW_HEADER),
-					  contexts);
+	dp_base_reserve(workers == 0 ? own :
+					own + message->worker +
+					PLAN_FACTOR * (message->size[DP_PART_PLAN] +
+								   message->size[DP_PART_SCANS]) +
+					workers * (Size) pg_nextpower2_64(message->row +
+													  ROW_HEADER),
+					contexts);
 	if (workers > 0)
-		dp_bridge_try_shared(shared_bytes(message, workers));
+		dp_base_try_shared(shared_bytes(message, workers));
 }
 
 /* Everything is ready: wait for the charge. */
 static void
 wait_for_charge(dp_reading_work *work)
 {
-	const char	ready = DP_TELL_READY;
+	const char	ready = DP_MESSAGE_READY;
 	const char *told;
 	Size		size;
 
@@ -533,7 +533,7 @@ wait_for_charge(dp_reading_work *work)
 	}
 	process_send_message(work, &ready, 1, true);
 	told = process_receive_message(work, &size);
-	if (size != 1 || *told != DP_TELL_GO)
+	if (size != 1 || *told != DP_MESSAGE_GO)
 		elog(ERROR, "unexpected message to a reader");
 }
 
@@ -548,7 +548,7 @@ make_ready(dp_reading_work *work, dp_opened *opened)
 	ListCell   *lc;
 	int			contexts;
 
-	dp_bridge_force_lock_timeout();
+	dp_base_force_lock_timeout();
 	state_apply_settings(message);
 	state_begin(message, session);
 	parallel = state_lock(message, session);
@@ -562,7 +562,7 @@ make_ready(dp_reading_work *work, dp_opened *opened)
 	contexts = dp_reader_warm(message, opened);
 
 	/* of libraries loaded meanwhile */
-	dp_bridge_clear_hooks(NULL);
+	dp_base_clear_hooks(NULL);
 
 	/* last: memory that only rows need */
 	reserve(message, trees.plan, trees.scans, contexts);
@@ -635,7 +635,7 @@ process_serve(MemoryContext context)
 	HOLD_INTERRUPTS();			/* a late cancel may still arrive for this
 								 * job */
 	if (!state_end(work.message))
-		dp_bridge_leave();
+		dp_base_leave();
 	MemoryContextSwitchTo(context);
 	shm_mq_detach(work.to);
 	shm_mq_detach(work.from);
@@ -644,7 +644,7 @@ process_serve(MemoryContext context)
 	RESUME_INTERRUPTS();
 	dp_reader_end_work(my_entry, code);
 	MemoryContextReset(context);
-	dp_bridge_hold();
+	dp_base_hold();
 	settled = false;
 	pgstat_report_activity(STATE_IDLE, NULL);
 }
@@ -663,9 +663,9 @@ wait_for_work(void)
 	if (!(WaitLatch(MyLatch, events, timeout, PG_WAIT_EXTENSION) & WL_TIMEOUT))
 		return;
 	if (!settled)
-		dp_bridge_give_back();
+		dp_base_give_back();
 	else if (dp_reader_may_leave(my_entry, true))
-		dp_bridge_leave();
+		dp_base_leave();
 	settled = true;
 }
 
@@ -685,12 +685,12 @@ settle_in(void)
 	char		workers[DP_THREADS_OF_ROWS] = {0};
 	dp_threads	threads;
 
-	dp_mech_threads_start(&threads, do_nothing, workers, 1,
-						  DP_THREADS_OF_ROWS);
-	dp_mech_threads_join(&threads);
-	dp_bridge_reserve_init(SIZE_MAX);
-	dp_bridge_populate_mappings();
-	dp_bridge_hold();
+	dp_numbers_threads_start(&threads, do_nothing, workers, 1,
+							 DP_THREADS_OF_ROWS);
+	dp_numbers_threads_join(&threads);
+	dp_base_reserve_init(SIZE_MAX);
+	dp_base_populate_mappings();
+	dp_base_hold();
 }
 
 /*
@@ -720,7 +720,7 @@ dp_reader_main(Datum arg)
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
 	process_force_settings();
-	dp_bridge_scratch_open();	/* always open, so that use of it does not
+	dp_base_scratch_open();		/* always open, so that use of it does not
 								 * show */
 	settle_in();
 	context = AllocSetContextCreate(TopMemoryContext, "dp_pg reader",
@@ -728,7 +728,7 @@ dp_reader_main(Datum arg)
 	pgstat_report_appname("dp_pg reader");
 	pgstat_report_activity(STATE_IDLE, NULL);
 	if (!dp_reader_announce(my_entry))
-		dp_bridge_leave();
+		dp_base_leave();
 
 	for (;;)
 	{
@@ -746,9 +746,9 @@ dp_reader_main(Datum arg)
 			continue;
 		}
 		if (dp_reader_may_leave(my_entry, false))
-			dp_bridge_leave();
+			dp_base_leave();
 		if (served && dp_reader_is_alone(my_entry) &&
-			dp_bridge_spin(DP_READER_SPIN))
+			dp_base_spin(DP_READER_SPIN))
 		{
 			served = false;
 			continue;

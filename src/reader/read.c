@@ -240,9 +240,9 @@ dp_reader_be_quiet(bool for_good)
 
 	for (i = 0; i < lengthof(quiet); i++)
 		if (for_good)
-			dp_bridge_force(quiet[i][0], quiet[i][1]);
+			dp_base_force(quiet[i][0], quiet[i][1]);
 		else
-			dp_bridge_set_local(quiet[i][0], quiet[i][1]);
+			dp_base_set_local(quiet[i][0], quiet[i][1]);
 }
 
 static void

@@ -244,8 +244,8 @@ typedef struct dp_reader_trees
 } dp_reader_trees;
 
 /* Other messages between connection and reader. */
-#define DP_TELL_READY 'r'		/* reader: everything is ready */
-#define DP_TELL_GO 'g'			/* connection: the charge is made */
+#define DP_MESSAGE_READY 'r'	/* reader: everything is ready */
+#define DP_MESSAGE_GO 'g'		/* connection: the charge is made */
 extern PGDLLEXPORT void dp_reader_main(Datum arg);
 
 /* ---- warm.c ---- */

@@ -220,7 +220,7 @@ warm_walker(Node *node, void *context)
 	if (OidIsValid(type))
 		warm_type(type);
 	if (IsA(node, FuncExpr))
-		dp_rules_warm((FuncExpr *) node);
+		dp_expressions_warm((FuncExpr *) node);
 	return expression_tree_walker(node, warm_walker, context);
 }
 
@@ -336,7 +336,7 @@ warm_needs(const dp_message *message)
 	for (i = 0; i < n; i++)
 		mapped |= warm_collation(oids[i]);
 	if (mapped)
-		dp_bridge_populate_mappings();
+		dp_base_populate_mappings();
 }
 
 /*
@@ -388,8 +388,8 @@ warm_start_executor(QueryDesc *desc, int flags)
 
 		warm_gmt();
 		(void) warm_plan(desc->planstate, &size);
-		dp_bridge_reserve_init(WORKER_STACK + size.nodes * NODE_STACK);
-		dp_bridge_reserve(dp_reader_leader_memory(), 0);
+		dp_base_reserve_init(WORKER_STACK + size.nodes * NODE_STACK);
+		dp_base_reserve(dp_reader_leader_memory(), 0);
 	}
 }
 
@@ -397,5 +397,5 @@ warm_start_executor(QueryDesc *desc, int flags)
 void
 dp_reader_warm_init(void)
 {
-	dp_bridge_add_hook(&ExecutorStart_hook, warm_start_executor, &next_start);
+	dp_base_add_hook(&ExecutorStart_hook, warm_start_executor, &next_start);
 }

@@ -19,7 +19,7 @@ my %safe = map { $_ => 1 } qw(memcpy memmove memset memcmp pread __errno_locatio
 
 # A call by a pointer: whom it may be to.
 my %pointers = (
-	'partition.c:help' => ['choose.c:choose_loaded'],    # dp_bound_choose alone has helpers
+	'partition.c:help' => ['choose.c:choose_loaded'],    # dp_units_choose alone has helpers
 	'rows.c:give' => ['choose.c:sums_put']);            # the sink of a helper
 
 # from, to: why it is not made.
@@ -30,15 +30,15 @@ my $keys = 'nor where keys are found (dp_bound_sums_most)';
 my %never = (
 	'choose.c:choose_unit choose.c:sort_kept' => $few,
 	'choose.c:choose_next_group repalloc_huge' => $few,
-	'rows.c:dp_bound_rows_rewind dp_bound_cursor_open' => $memory,
-	'rows.c:dp_bound_rows_next dp_bound_cursor_fetch' => $memory,
-	'rows.c:open_group dp_bound_votes_begin' => $keys,
-	'rows.c:open_group dp_bound_votes_name' => $keys,
-	'rows.c:open_group dp_bound_votes_cast' => $keys,
-	'dp_bound_rows_add_up rows.c:add_pairs' => $sums,
-	'dp_bound_rows_add_up rows.c:add_values' => $sums,
-	'dp_bound_rows_add_up rows.c:add_totals' => $sums,
-	'dp_bound_rows_add_up rows.c:rows_add_distinct' => $sums);
+	'rows.c:dp_units_rows_rewind dp_units_cursor_open' => $memory,
+	'rows.c:dp_units_rows_next dp_units_cursor_fetch' => $memory,
+	'rows.c:open_group dp_units_votes_begin' => $keys,
+	'rows.c:open_group dp_units_votes_name' => $keys,
+	'rows.c:open_group dp_units_votes_cast' => $keys,
+	'dp_units_rows_add_up rows.c:add_pairs' => $sums,
+	'dp_units_rows_add_up rows.c:add_values' => $sums,
+	'dp_units_rows_add_up rows.c:add_totals' => $sums,
+	'dp_units_rows_add_up rows.c:rows_add_distinct' => $sums);
 
 my %source;
 foreach my $path (glob "$top/src/*/*.c $top/src/*/*/*.c")
@@ -122,7 +122,7 @@ foreach my $path (sort keys %source)
 	my ($name) = $path =~ m{([^/]+)$};
 
 	next if $path =~ m{/numbers/};
-	push @roots, "$name:$1" while $source{$path} =~ /dp_mech_threads_start\(&?\w+, (\w+)/g;
+	push @roots, "$name:$1" while $source{$path} =~ /dp_numbers_threads_start\(&?\w+, (\w+)/g;
 }
 cmp_ok(scalar @roots, '>=', 2, 'threads run ' . join ', ', @roots);
 
@@ -133,7 +133,7 @@ is_deeply([ sort keys %$kept ], [ sort keys %never ], 'all that they do not call
 cmp_ok(scalar keys %compiled, '>=', 5, 'several files were looked at');
 
 # One call too many is found, wherever it is.
-foreach my $from ('partition.c:help', 'choose.c:keep_group', 'choose.c:sums_put', 'dp_model_smalldb_step')
+foreach my $from ('partition.c:help', 'choose.c:keep_group', 'choose.c:sums_put', 'dp_models_smalldb_step')
 {
 	my ($one) = unsafe(\@roots, sub { my $calls = graph($_[0]); return $_[0] eq $from ? { %$calls, palloc => 1 } : $calls });
 

@@ -94,7 +94,7 @@ test_partition(void)
 	{
 		epsilon = choice_rational(csv_text(&csv, "eps"));
 		delta = choice_rational(csv_text(&csv, "delta"));
-		subject_check(dp_mech_key_law_make(&epsilon, &delta, 1, &rule));
+		subject_check(dp_noise_key_law_make(&epsilon, &delta, 1, &rule));
 		a.value[0] = (double) csv_number(&csv, "n");
 		a.scale = rule.scale;
 		a.bound = (dp_int128) rule.threshold;
@@ -171,9 +171,10 @@ delta_of(uint64_t sensitivity, uint64_t num, uint64_t den, double epsilon)
 	dp_fixed	fixed;
 	dp_decimal	delta;
 
-	subject_check(dp_acct_fixed_from_rational(&e, DP_ROUND_DOWN, &fixed));
-	subject_check(dp_acct_gaussian_delta(sensitivity, &variance, fixed,
-										 &delta));
+	subject_check(dp_accounting_fixed_from_rational(&e, DP_ROUND_DOWN,
+													&fixed));
+	subject_check(dp_accounting_delta_of_gaussian(sensitivity, &variance,
+												  fixed, &delta));
 	return (double) delta.digits * pow(10, delta.exponent);
 }
 
@@ -331,7 +332,7 @@ test_broken_laplace(void)
 
 /*
  * Claims: variance 4 for sensitivity 4 at epsilon 1/2, 1, 2 has the delta of
- * dp_acct_gaussian_delta, so a variant with less noise exceeds it.
+ * dp_accounting_delta_of_gaussian, so a variant with less noise exceeds it.
  */
 static void
 test_broken_gaussian(void)
@@ -451,7 +452,7 @@ test_broken_keys(void)
 int
 main(void)
 {
-	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
+	dp_noise_source_init(&source, dp_noise_fill_openssl, NULL);
 	test_oracle_law("discrete_laplace.csv", "scale", false);
 	test_oracle_law("discrete_gaussian_pmf.csv", "sigma2", true);
 	test_partition();

@@ -23,7 +23,7 @@ rational_of(uint64_t num, uint64_t den)
 {
 	dp_rational r;
 
-	subject_check(dp_mech_rational_make(num, den, &r));
+	subject_check(dp_numbers_rational_make(num, den, &r));
 	return r;
 }
 
@@ -35,9 +35,9 @@ additive_of(double value, bool gaussian, dp_rational width)
 	dp_rational inverse = {width.den, width.num};
 
 	if (gaussian)
-		subject_check(dp_mech_gaussian_make(&width, &a.gaussian));
+		subject_check(dp_noise_gaussian_make(&width, &a.gaussian));
 	else
-		subject_check(dp_mech_scale_make(1, &inverse, &a.scale));
+		subject_check(dp_noise_scale_make(1, &inverse, &a.scale));
 	return a;
 }
 
@@ -58,7 +58,7 @@ laplace_noise(const additive *a)
 {
 	dp_int128	x;
 
-	subject_check(dp_mech_discrete_laplace(&source, &a->scale, &x));
+	subject_check(dp_noise_discrete_laplace(&source, &a->scale, &x));
 	return (double) x;
 }
 
@@ -67,7 +67,7 @@ gaussian_noise(const additive *a)
 {
 	dp_int128	x;
 
-	subject_check(dp_mech_discrete_gaussian(&source, &a->gaussian, &x));
+	subject_check(dp_noise_discrete_gaussian(&source, &a->gaussian, &x));
 	return (double) x;
 }
 
@@ -77,14 +77,14 @@ uniform_open(void)
 {
 	uint64_t	value;
 
-	subject_check(dp_mech_uniform_below(&source, UINT64_C(1) << 52, &value));
+	subject_check(dp_noise_uniform_below(&source, UINT64_C(1) << 52, &value));
 	return ((double) value + 0.5) * 0x1p-52;
 }
 
 static inline double
 float_laplace_noise(const additive *a)
 {
-	double		x = -log(uniform_open()) * dp_mech_scale_approx(&a->scale);
+	double		x = -log(uniform_open()) * dp_noise_scale_approx(&a->scale);
 
 	return uniform_open() < 0.5 ? -x : x;
 }
@@ -141,8 +141,8 @@ draw_key(void *state, double *out)
 	dp_key_law	rule = {a->scale, (uint64_t) a->bound};
 	bool		told;
 
-	subject_check(dp_mech_key_told(&source, &rule, (uint64_t) a->value[0],
-								   &told));
+	subject_check(dp_noise_key_is_released(&source, &rule,
+										   (uint64_t) a->value[0], &told));
 	out[0] = told ? TOLD : NOT_TOLD;
 	return true;
 }
@@ -168,8 +168,8 @@ broken_minus_zero(void *state, double *out)
 	dp_int128	x;
 	uint64_t	sign;
 
-	subject_check(dp_mech_geometric(&source, &a->scale, &x));
-	subject_check(dp_mech_uniform_below(&source, 2, &sign));
+	subject_check(dp_noise_geometric(&source, &a->scale, &x));
+	subject_check(dp_noise_uniform_below(&source, 2, &sign));
 	out[0] = a->value[0] + (double) (sign ? -x : x);
 	return true;
 }
@@ -180,7 +180,7 @@ broken_one_sided_noise(void *state, double *out)
 	const additive *a = state;
 	dp_int128	x;
 
-	subject_check(dp_mech_geometric(&source, &a->scale, &x));
+	subject_check(dp_noise_geometric(&source, &a->scale, &x));
 	out[0] = a->value[0] + (double) x;
 	return true;
 }
@@ -279,8 +279,8 @@ broken_gaussian_proposal(void *state, double *out)
 	const additive *a = state;
 	dp_int128	x;
 
-	subject_check(dp_mech_discrete_laplace(&source, &a->gaussian.proposal,
-										   &x));
+	subject_check(dp_noise_discrete_laplace(&source, &a->gaussian.proposal,
+											&x));
 	out[0] = a->value[0] + (double) x;
 	return true;
 }
@@ -302,8 +302,8 @@ truncated_noise(const additive *a)
 {
 	dp_int128	x;
 
-	subject_check(dp_mech_truncated_laplace(&source, &a->scale, a->bound,
-											&x));
+	subject_check(dp_noise_truncated_laplace(&source, &a->scale, a->bound,
+											 &x));
 	return (double) x;
 }
 

@@ -284,7 +284,7 @@ main(void)
 	char		label[128];
 	size_t		i;
 
-	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
+	dp_noise_source_init(&source, dp_noise_fill_openssl, NULL);
 	for (i = 0; i < sizeof(sound_cases) / sizeof(sound_cases[0]); i++)
 	{
 		const aggregate_case *c = &sound_cases[i];

@@ -226,7 +226,7 @@ test_broken(void)
 int
 main(void)
 {
-	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
+	dp_noise_source_init(&source, dp_noise_fill_openssl, NULL);
 	test_sound();
 	test_broken();
 	return table_done();

@@ -108,7 +108,7 @@ test_exponential_accuracy(int kind, bool permute)
 	size_t		j;
 
 	make_scores(kind, score);
-	subject_check(dp_mech_selection_rate(&epsilon, 1, false, &rate));
+	subject_check(dp_noise_selection_rate(&epsilon, 1, false, &rate));
 	for (i = 0; i < CANDIDATES; i++)
 		best += score[i] == 0;
 	for (j = 0; j < 4; j++)
@@ -125,10 +125,10 @@ test_exponential_accuracy(int kind, bool permute)
 		size_t		chosen;
 
 		subject_check(permute ?
-					  dp_mech_permute_and_flip(&source, score, CANDIDATES,
-											   &rate, order, &chosen) :
-					  dp_mech_exponential(&source, score, CANDIDATES, &rate,
-										  &chosen));
+					  dp_noise_permute_and_flip(&source, score, CANDIDATES,
+												&rate, order, &chosen) :
+					  dp_noise_exponential(&source, score, CANDIDATES, &rate,
+										   &chosen));
 		for (j = 0; j < 4; j++)
 			beyond[j] += -(double) score[chosen] >= bound[j];
 	}
@@ -286,8 +286,8 @@ test_classical(void)
 	double		exact;
 	double		classical = sqrt(2 * log(1.25e5));
 
-	subject_check(dp_acct_gaussian_variance_exact(1000, one, delta,
-												  &variance));
+	subject_check(dp_accounting_variance_exact(1000, one, delta,
+											   &variance));
 	exact = sqrt((double) variance.num / (double) variance.den) / 1000;
 	tap_ok(fabs(classical / exact / 1.3 - 1) < 0.1,
 		   "T3.22's sigma at (1, 1e-5) is %.3f, the exact one %.3f",
@@ -299,7 +299,7 @@ main(void)
 {
 	int			kind;
 
-	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
+	dp_noise_source_init(&source, dp_noise_fill_openssl, NULL);
 	test_laplace_accuracy();
 	for (kind = 0; kind < 3; kind++)
 	{

@@ -98,7 +98,7 @@ test_extremes(void)
 int
 main(void)
 {
-	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
+	dp_noise_source_init(&source, dp_noise_fill_openssl, NULL);
 	test_extremes();
 	return table_done();
 }

@@ -125,9 +125,9 @@ run_descent(const dp_iterate_terms *terms, const large *l, double wrong,
 		dp_iterate_step step;
 		double		off;
 
-		dp_model_iterate_guess(terms, l->weights, x, guesses);
-		subject_check(dp_model_iterate_round(&test_host, &source, terms,
-											 guesses, l->counts, &step));
+		dp_models_iterate_guess(terms, l->weights, x, guesses);
+		subject_check(dp_models_iterate_round(&test_host, &source, terms,
+											  guesses, l->counts, &step));
 		off = (double) (step.answer - step.guess);
 		if (fabs(off) < terms->near)
 			return;
@@ -150,9 +150,9 @@ release_large(const dp_iterate_terms *terms, const large *l, double alpha)
 	if (terms->update == DP_ITERATE_OWN)
 		run_descent(terms, l, alpha / 2 - 1.0 / LARGE_ROWS, probability);
 	else
-		subject_check(dp_model_iterate(&test_host, &source, terms, l->weights,
-									   l->counts, probability, steps,
-									   &taken));
+		subject_check(dp_models_iterate(&test_host, &source, terms, l->weights,
+										l->counts, probability, steps,
+										&taken));
 	for (q = 0; q < LARGE_QUERIES; q++)
 	{
 		double		mean = 0;
@@ -182,8 +182,8 @@ test_accuracy(const char *name, dp_iterate_terms terms, double alpha,
 	terms.n = LARGE_ROWS;
 	terms.near = .75 * alpha * LARGE_ROWS;
 	terms.eta = alpha / 2;
-	subject_check(dp_mech_selection_rate(&part, 1, false, &terms.rate));
-	subject_check(dp_mech_scale_make(1, &part, &terms.scale));
+	subject_check(dp_noise_selection_rate(&part, 1, false, &terms.rate));
+	subject_check(dp_noise_scale_make(1, &part, &terms.scale));
 	for (i = 0; i < RELEASES; i++)
 	{
 		make_large(&l, (int) terms.cells);
@@ -214,7 +214,7 @@ test_accuracies(void)
 	terms.distinguisher = DP_ITERATE_PERMUTE_AND_FLIP;
 	terms.cells = 3;
 	terms.size = (int64_t) ceil(log(LARGE_QUERIES) / .01);
-	terms.candidates = dp_model_iterate_candidates(terms.cells, terms.size);
+	terms.candidates = dp_models_iterate_candidates(terms.cells, terms.size);
 	terms.rounds = 1 + (int) log2((double) terms.candidates);
 	test_accuracy("median", terms, .2, 3);
 }
@@ -279,11 +279,12 @@ test_audit_gaussian(bool own)
 	double		rho = 2 * (.5 * .5 / 8 + 1 / 16.0);
 	dp_fixed	epsilon;
 
-	subject_check(dp_acct_zcdp_epsilon((dp_fixed) (rho * 1e18) *
-									   (DP_FIXED_ONE / 1000000000 /
-										1000000000), DP_FIXED_ONE / 100,
-									   &epsilon));
-	s.epsilon = dp_acct_fixed_approx(epsilon);
+	subject_check(dp_accounting_epsilon_of_zcdp((dp_fixed) (rho * 1e18) *
+												(DP_FIXED_ONE / 1000000000 /
+												 1000000000),
+												 DP_FIXED_ONE / 100,
+												&epsilon));
+	s.epsilon = dp_accounting_fixed_approx(epsilon);
 	s.delta = .01;
 	s.step = s.epsilon / 24;
 	pair[0].own = pair[1].own = own;
@@ -335,7 +336,7 @@ test_all_broken(void)
 int
 main(void)
 {
-	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
+	dp_noise_source_init(&source, dp_noise_fill_openssl, NULL);
 	test_law("second round, exponential mechanism", DP_ITERATE_EXPONENTIAL,
 			 false);
 	test_law("second round, permute-and-flip", DP_ITERATE_PERMUTE_AND_FLIP,

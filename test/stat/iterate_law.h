@@ -90,8 +90,8 @@ run_own(const database *d, dp_iterate_step *steps)
 	for (i = 0; i < 2; i++)
 	{
 		own_guesses(i == 0 ? NULL : &steps[0], guesses);
-		subject_check(dp_model_iterate_round(&test_host, &source, &d->terms,
-											 guesses, d->counts, &steps[i]));
+		subject_check(dp_models_iterate_round(&test_host, &source, &d->terms,
+											  guesses, d->counts, &steps[i]));
 	}
 	return 2;
 }
@@ -104,8 +104,8 @@ run(database *d, dp_iterate_step *steps)
 
 	if (d->own)
 		return run_own(d, steps);
-	subject_check(dp_model_iterate(&test_host, &source, &d->terms, weights,
-								   d->counts, probability, steps, &taken));
+	subject_check(dp_models_iterate(&test_host, &source, &d->terms, weights,
+									d->counts, probability, steps, &taken));
 	spoil(d, steps, taken);
 	return taken;
 }
@@ -182,18 +182,18 @@ open_database(database *d, const int64_t pair[2][QUERIES], int input,
 	d->terms.rounds = 2;
 	d->terms.near = 1;
 	d->terms.eta = .75;
-	subject_check(dp_mech_rational_make((dp_uint128) epsilon_times_4,
-										4 * parts, &part));
+	subject_check(dp_numbers_rational_make((dp_uint128) epsilon_times_4,
+										   4 * parts, &part));
 	d->part = d->choice = (double) part.num / (double) part.den;
 	d->variance = 8;
-	subject_check(dp_mech_selection_rate(&part, 1, defect == CHOICE_MONOTONE,
-										 &d->terms.rate));
+	subject_check(dp_noise_selection_rate(&part, 1, defect == CHOICE_MONOTONE,
+										  &d->terms.rate));
 	if (defect == CHOICE_EXACT)
 		d->terms.rate.num *= 1000;
 	if (defect == COUNT_HALVED)
 		part.num *= 2;
-	subject_check(dp_mech_scale_make(1, &part, &d->terms.scale));
-	subject_check(dp_mech_gaussian_make(&variance, &d->terms.noise));
+	subject_check(dp_noise_scale_make(1, &part, &d->terms.scale));
+	subject_check(dp_noise_gaussian_make(&variance, &d->terms.noise));
 }
 
 /* ---- the law, by definition ---- */

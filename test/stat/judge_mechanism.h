@@ -200,8 +200,8 @@ simulation_begin(void)
 	unsigned short seed[3];
 	dp_source	random;
 
-	dp_mech_source_init(&random, dp_mech_fill_openssl, NULL);
-	if (dp_mech_random_bytes(&random, seed, sizeof(seed)) != DP_OK)
+	dp_noise_source_init(&random, dp_noise_fill_openssl, NULL);
+	if (dp_noise_random_bytes(&random, seed, sizeof(seed)) != DP_OK)
 		fail("no randomness");
 	seed48(seed);
 }

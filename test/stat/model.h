@@ -74,7 +74,7 @@ biased_below(dp_source *source, uint64_t n)
 {
 	uint16_t	bits;
 
-	model_check(dp_mech_random_bytes(source, &bits, sizeof(bits)));
+	model_check(dp_noise_random_bytes(source, &bits, sizeof(bits)));
 	return (bits & 1023) % n;
 }
 
@@ -96,12 +96,12 @@ biased_laplace(dp_source *source, uint64_t scale)
 			u = biased_below(source, scale);
 			share.num = u;
 			share.den = scale;
-			model_check(dp_mech_bernoulli_exp(source, &share, &coin));
+			model_check(dp_noise_bernoulli_exp(source, &share, &coin));
 		} while (!coin);
 		value = (double) u;
 		for (;;)
 		{
-			model_check(dp_mech_bernoulli_exp(source, &one, &coin));
+			model_check(dp_noise_bernoulli_exp(source, &one, &coin));
 			if (!coin)
 				break;
 			value += (double) scale;
@@ -117,7 +117,7 @@ float_laplace(dp_source *source, double scale)
 {
 	uint64_t	u;
 
-	model_check(dp_mech_uniform_below(source, UINT64_C(1) << 53, &u));
+	model_check(dp_noise_uniform_below(source, UINT64_C(1) << 53, &u));
 	u = u * 2 + 1;
 	return u < UINT64_C(1) << 53 ? scale * log(u * 0x1p-53)
 		: -scale * log(((UINT64_C(1) << 54) - u) * 0x1p-53);
@@ -138,14 +138,14 @@ model_noise(const model *m, double sensitivity)
 		epsilon.num = (10 * epsilon.num + epsilon.den - 1) / epsilon.den;
 		epsilon.den = 10;
 	}
-	model_check(dp_mech_scale_make((dp_uint128) sensitivity, &epsilon,
-								   &scale));
+	model_check(dp_noise_scale_make((dp_uint128) sensitivity, &epsilon,
+									&scale));
 	if (m->defect == UNIFORM_BIASED)
 		return biased_laplace(m->source,
-							  (uint64_t) dp_mech_scale_approx(&scale));
+							  (uint64_t) dp_noise_scale_approx(&scale));
 	if (m->defect == NOISE_FLOAT)
-		return float_laplace(m->source, dp_mech_scale_approx(&scale));
-	model_check(dp_mech_discrete_laplace(m->source, &scale, &noise));
+		return float_laplace(m->source, dp_noise_scale_approx(&scale));
+	model_check(dp_noise_discrete_laplace(m->source, &scale, &noise));
 	return (double) noise;
 }
 

@@ -193,11 +193,11 @@ draw(double sensitivity, double *value, dp_uint128 *magnitude)
 	dp_int128	noise;
 	int			i;
 
-	model_check(dp_mech_scale_make((dp_uint128) sensitivity, &epsilon,
-								   &scale));
+	model_check(dp_noise_scale_make((dp_uint128) sensitivity, &epsilon,
+									&scale));
 	for (i = 0; i < NOISES; i++)
 	{
-		model_check(dp_mech_discrete_laplace(&source, &scale, &noise));
+		model_check(dp_noise_discrete_laplace(&source, &scale, &noise));
 		value[i] = (double) noise;
 		magnitude[i] = (dp_uint128) (noise < 0 ? -noise : noise);
 	}
@@ -244,7 +244,7 @@ test_independence(void)
 int
 main(void)
 {
-	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
+	dp_noise_source_init(&source, dp_noise_fill_openssl, NULL);
 	test_counts();
 	test_support();
 	test_means();

@@ -97,16 +97,16 @@ draw_levels(void *state, double *out)
 				ceil(16 * exp((double) (c->score[i] - c->score[0]) *
 							  (double) c->law.rate.num /
 							  (double) c->law.rate.den));
-		subject_check(dp_mech_uniform_below(&source, (uint64_t) sum,
-											&place));
+		subject_check(dp_noise_uniform_below(&source, (uint64_t) sum,
+											 &place));
 		for (i = 0; (double) place >= weight[i]; i++)
 			place -= (uint64_t) weight[i];
-		subject_check(dp_mech_uniform_below(&source, c->count[i], &rank));
+		subject_check(dp_noise_uniform_below(&source, c->count[i], &rank));
 	}
 	else
-		subject_check(dp_mech_envelope(&source, &c->law, c->score,
-									   c->defect == 1 ? one : c->count, c->n,
-									   &i, &rank));
+		subject_check(dp_noise_envelope(&source, &c->law, c->score,
+										c->defect == 1 ? one : c->count, c->n,
+										&i, &rank));
 	if (c->defect == 3)
 		rank = 0;
 	out[0] = 100 * (double) i + floor(3 * (double) rank /
@@ -122,7 +122,7 @@ levels_of(const dp_rational *rate, int defect)
 	levels		c;
 
 	c.defect = defect;
-	subject_check(dp_mech_envelope_make(rate, 1, &c.law));
+	subject_check(dp_noise_envelope_make(rate, 1, &c.law));
 	for (c.n = 0; c.n < sizeof(score) / sizeof(score[0]); c.n++)
 	{
 		c.score[c.n] = score[c.n];
@@ -288,7 +288,7 @@ test_broken(void)
 int
 main(void)
 {
-	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
+	dp_noise_source_init(&source, dp_noise_fill_openssl, NULL);
 	test_oracle();
 	test_envelope();
 	test_sound();

@@ -123,15 +123,15 @@ choice_of(const char *rows, int end, int a, int d, const char *epsilon,
 		q->epsilon.num *= 2;
 	sensitivity = (dp_uint128) d;
 	if (end == 0)
-		subject_check(dp_mech_quantile_sensitivity((dp_uint128) a,
-												   (dp_uint128) d, 1, false,
-												   &sensitivity));
+		subject_check(dp_noise_quantile_sensitivity((dp_uint128) a,
+													(dp_uint128) d, 1, false,
+													&sensitivity));
 	if (defect == SENSITIVITY_ONE)
 		sensitivity = 1;
-	subject_check(dp_mech_selection_rate(&q->epsilon, sensitivity,
-										 defect == WRONG_MONOTONE_FLAG,
-										 &rate));
-	subject_check(dp_mech_envelope_make(&rate, 1, &q->law));
+	subject_check(dp_noise_selection_rate(&q->epsilon, sensitivity,
+										  defect == WRONG_MONOTONE_FLAG,
+										  &rate));
+	subject_check(dp_noise_envelope_make(&rate, 1, &q->law));
 	if (defect == BOUNDS_OF_DATA && q->rows > 0)
 	{
 		first = q->row[0];
@@ -185,13 +185,13 @@ draw_mechanism(void *state, double *out)
 		last = value[q->rows - 1];
 	}
 	if (q->end == 0)
-		subject_check(dp_mech_quantile(&source, &q->law, &ranked, first, last,
-									   (dp_uint128) q->a, (dp_uint128) q->d,
-									   &v));
+		subject_check(dp_noise_quantile(&source, &q->law, &ranked, first, last,
+										(dp_uint128) q->a, (dp_uint128) q->d,
+										&v));
 	else
-		subject_check(dp_mech_extreme(&source, &q->law, &ranked, first, last,
-									  (dp_uint128) q->a, (dp_uint128) q->d,
-									  q->end > 0, &v));
+		subject_check(dp_noise_extreme(&source, &q->law, &ranked, first, last,
+									   (dp_uint128) q->a, (dp_uint128) q->d,
+									   q->end > 0, &v));
 	out[0] = (double) v;
 	return true;
 }
@@ -216,10 +216,10 @@ draw_model(void *state, double *out)
 	}
 	for (i = 0; i < q->intervals; i++)
 		length[i] = q->defect == MULTIPLICITY_IGNORED ? 1 : q->length[i];
-	subject_check(dp_mech_envelope(&source, &q->law, q->score, length,
-								   q->intervals, &i, &rank));
+	subject_check(dp_noise_envelope(&source, &q->law, q->score, length,
+									q->intervals, &i, &rank));
 	if (q->defect == MULTIPLICITY_IGNORED)
-		subject_check(dp_mech_uniform_below(&source, q->length[i], &rank));
+		subject_check(dp_noise_uniform_below(&source, q->length[i], &rank));
 	if (q->defect == ENDPOINT_RELEASED || q->defect == DATA_RELEASED)
 		rank = 0;
 	out[0] = q->left[i] + (double) rank;

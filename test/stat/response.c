@@ -26,7 +26,7 @@ coin_exp(const response *c)
 {
 	bool		success;
 
-	subject_check(dp_mech_bernoulli_exp(&source, &c->epsilon, &success));
+	subject_check(dp_noise_bernoulli_exp(&source, &c->epsilon, &success));
 	return success;
 }
 
@@ -35,7 +35,7 @@ below(uint64_t n)
 {
 	uint64_t	value;
 
-	subject_check(dp_mech_uniform_below(&source, n, &value));
+	subject_check(dp_noise_uniform_below(&source, n, &value));
 	return (double) value;
 }
 
@@ -45,8 +45,8 @@ draw_boolean(void *state, double *out)
 	const response *c = state;
 	bool		answer;
 
-	subject_check(dp_mech_randomized_response(&source, &c->epsilon,
-											  c->truth == 1, &answer));
+	subject_check(dp_noise_randomized_response(&source, &c->epsilon,
+											   c->truth == 1, &answer));
 	out[0] = answer;
 	return true;
 }
@@ -57,7 +57,7 @@ draw_coins(void *state, double *out)
 	const response *c = state;
 	bool		answer;
 
-	subject_check(dp_mech_two_coins(&source, c->truth == 1, &answer));
+	subject_check(dp_noise_two_coins(&source, c->truth == 1, &answer));
 	out[0] = answer;
 	return true;
 }
@@ -68,9 +68,9 @@ draw_among(void *state, double *out)
 	const response *c = state;
 	uint64_t	answer;
 
-	subject_check(dp_mech_randomized_response_among(&source, &c->epsilon,
-													c->truth, c->candidates,
-													&answer));
+	subject_check(dp_noise_randomized_response_among(&source, &c->epsilon,
+													 c->truth, c->candidates,
+													 &answer));
 	out[0] = (double) answer;
 	return true;
 }
@@ -124,8 +124,8 @@ broken_coins_reused(void *state, double *out)
 	const response *c = state;
 	bool		kept;
 
-	subject_check(dp_mech_randomized_response(&source, &c->epsilon, true,
-											  &kept));
+	subject_check(dp_noise_randomized_response(&source, &c->epsilon, true,
+											   &kept));
 	out[0] = (double) (kept ? c->truth : 1 - c->truth);
 	out[1] = (double) (kept ? c->second : 1 - c->second);
 	return true;
@@ -422,7 +422,7 @@ test_broken_candidates(void)
 int
 main(void)
 {
-	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
+	dp_noise_source_init(&source, dp_noise_fill_openssl, NULL);
 	test_laws();
 	test_sound();
 	test_broken_booleans();

@@ -490,7 +490,7 @@ test_rho(void)
 int
 main(void)
 {
-	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
+	dp_noise_source_init(&source, dp_noise_fill_openssl, NULL);
 	test_file("permute_and_flip.csv", "probability", draw_permute);
 	test_file("exponential_mechanism.csv", "probability", draw_exponential);
 	test_file("rnm_discrete_laplace.csv", "probability_ties_low_index",

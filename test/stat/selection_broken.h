@@ -17,7 +17,7 @@ selection_flip(const problem *c, dp_int128 gap)
 	const dp_rational gamma = {(dp_uint128) gap * c->rate.num, c->rate.den};
 	bool		taken;
 
-	subject_check(dp_mech_bernoulli_exp(&source, &gamma, &taken));
+	subject_check(dp_noise_bernoulli_exp(&source, &gamma, &taken));
 	return taken;
 }
 
@@ -46,7 +46,7 @@ uniform_double(void)
 {
 	uint64_t	value;
 
-	subject_check(dp_mech_uniform_below(&source, UINT64_C(1) << 52, &value));
+	subject_check(dp_noise_uniform_below(&source, UINT64_C(1) << 52, &value));
 	return ((double) value + 0.5) * 0x1p-52;
 }
 
@@ -56,8 +56,8 @@ fresh_noise(const problem *c)
 	dp_int128	x;
 
 	subject_check(c->noise == DP_NOISE_LAPLACE ?
-				  dp_mech_discrete_laplace(&source, &c->scale, &x) :
-				  dp_mech_geometric(&source, &c->scale, &x));
+				  dp_noise_discrete_laplace(&source, &c->scale, &x) :
+				  dp_noise_geometric(&source, &c->scale, &x));
 	return (double) x;
 }
 
@@ -101,7 +101,7 @@ broken_naive_shuffle(void *state, double *out)
 		uint64_t	other;
 		size_t		kept = order[i];
 
-		subject_check(dp_mech_uniform_below(&source, c->n, &other));
+		subject_check(dp_noise_uniform_below(&source, c->n, &other));
 		order[i] = order[other];
 		order[other] = kept;
 	}
@@ -152,7 +152,7 @@ broken_running_best(void *state, double *out)
 		order[k] = k;
 	for (n = c->n; n > 0; n--)
 	{
-		subject_check(dp_mech_uniform_below(&source, n, &i));
+		subject_check(dp_noise_uniform_below(&source, n, &i));
 		k = order[i];
 		order[i] = order[n - 1];
 		if (n == c->n || c->scores[k] > seen.scores[0])
@@ -284,7 +284,7 @@ static inline bool
 broken_float_noise(void *state, double *out)
 {
 	const problem *c = state;
-	double		b = dp_mech_scale_approx(&c->scale);
+	double		b = dp_noise_scale_approx(&c->scale);
 	double		top = -INFINITY;
 	double		x;
 	size_t		i;
@@ -307,7 +307,7 @@ static inline bool
 broken_truncated_noise(void *state, double *out)
 {
 	const problem *c = state;
-	double		b = dp_mech_scale_approx(&c->scale);
+	double		b = dp_noise_scale_approx(&c->scale);
 	double		top = -INFINITY;
 	double		x;
 	size_t		i;

@@ -54,13 +54,13 @@ walk(const database *d)
 
 	for (i = 0; i < STEPS; i++)
 	{
-		subject_check(dp_mech_uniform_below(&source,
-											d->s.shape.candidates, &next));
-		subject_check(dp_mech_uniform_below(&source, UINT64_C(1) << 53,
-											&coin));
-		dp_model_smalldb_unrank(&d->s.problem, at, cells);
+		subject_check(dp_noise_uniform_below(&source,
+											 d->s.shape.candidates, &next));
+		subject_check(dp_noise_uniform_below(&source, UINT64_C(1) << 53,
+											 &coin));
+		dp_models_smalldb_unrank(&d->s.problem, at, cells);
 		now = selection_score(&d->s, cells);
-		dp_model_smalldb_unrank(&d->s.problem, next, cells);
+		dp_models_smalldb_unrank(&d->s.problem, next, cells);
 		then = selection_score(&d->s, cells);
 		if (ldexp((double) coin, -53) < exp(rate * (double) (then - now)))
 			at = next;
@@ -84,16 +84,16 @@ draw_place(void *state, double *out)
 	for (i = 0; i < d->s.problem.levels; i++)
 		d->s.workers[0].histogram[i] = d->defect == LEVELS_ALIKE ?
 			d->counts[i] > 0 : d->counts[i];
-	subject_check(dp_model_smalldb_draw(&source, &d->s.problem, &d->rate,
-										d->s.workers, 1, d->s.draw_memory,
-										&level, &rank));
+	subject_check(dp_models_smalldb_draw(&source, &d->s.problem, &d->rate,
+										 d->s.workers, 1, d->s.draw_memory,
+										 &level, &rank));
 	if (d->defect == LEVELS_ALIKE)
-		subject_check(dp_mech_uniform_below(&source, d->counts[level],
-											&rank));
+		subject_check(dp_noise_uniform_below(&source, d->counts[level],
+											 &rank));
 	if (d->defect == FIRST_OF_LEVEL)
 		rank = 0;
 	selection_scan(&d->s, DP_SMALLDB_LEVEL, level);
-	out[0] = (double) dp_model_smalldb_candidate(&d->s.workers[0], rank);
+	out[0] = (double) dp_models_smalldb_candidate(&d->s.workers[0], rank);
 	return true;
 }
 
@@ -146,8 +146,8 @@ open_database(database *d, const setting *c, int input, variant defect)
 						   c->one, 1);
 	memcpy(d->s.weights, c->holds, c->cells * c->queries);
 	memcpy(d->s.counts, c->counts[input], c->queries * sizeof(int64_t));
-	subject_check(dp_mech_selection_rate(&c->epsilon, sensitivity,
-										 defect == MONOTONE, &d->rate));
+	subject_check(dp_noise_selection_rate(&c->epsilon, sensitivity,
+										  defect == MONOTONE, &d->rate));
 	selection_make(&d->s);
 	selection_scan(&d->s, DP_SMALLDB_HISTOGRAM, 0);
 	d->counts = checked_malloc(d->s.problem.levels * sizeof(uint64_t));
@@ -180,7 +180,7 @@ law_of(const database *d, const setting *c, law *l)
 	law_begin(l, 0);
 	for (i = 0; i < d->s.shape.candidates; i++)
 	{
-		dp_model_smalldb_unrank(&d->s.problem, i, cells);
+		dp_models_smalldb_unrank(&d->s.problem, i, cells);
 		law_add(l, 1, exp(rate * (double) selection_score(&d->s, cells)));
 		sum += l->probability[i];
 	}
@@ -257,7 +257,7 @@ main(void)
 {
 	setting		one = tight;
 
-	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
+	dp_noise_source_init(&source, dp_noise_fill_openssl, NULL);
 	test_law("SmallDB, |X| = 4, m = 3", &four);
 	test_law("SmallDB by weights", &weighed);
 	test_audit("SmallDB by weights, a row added", &weighed_tight, .5);

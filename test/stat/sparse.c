@@ -1,8 +1,8 @@
 /*
  * sparse.c
- *	  Sparse vector sessions as dp_acct_sparse_plan makes them: exact laws,
- *	  exact and measured losses on neighbouring values, measured errors, and
- *	  the variants that these tests must reject.
+ *	  Sparse vector sessions as dp_accounting_sparse_plan makes them: exact
+ *	  laws, exact and measured losses on neighbouring values, measured errors,
+ *	  and the variants that these tests must reject.
  *
  * Rates: laws and audits as subject.h says; an error test fails a sound plan
  * with probability at most ERROR_ALPHA, 12 of them with less than 2e-10.
@@ -51,7 +51,7 @@ plan_of(const sparse_case *c, int64_t questions)
 	q.epsilon = fixed(c->epsilon);
 	q.delta = fixed(c->delta);
 	q.beta = fixed("0.05");
-	subject_check(dp_acct_sparse_plan(&q, &plan));
+	subject_check(dp_accounting_sparse_plan(&q, &plan));
 	return plan;
 }
 
@@ -72,8 +72,8 @@ subject_of(const sparse_case *c, sparse_input *pair)
 		plan = plan_of(c, pair[i].s.n);
 		sparse_prepare(&plan, c->cutoff, c->defect, &pair[i]);
 	}
-	s.epsilon = dp_acct_fixed_approx(plan.charge.epsilon);
-	s.delta = dp_acct_fixed_approx(plan.charge.delta);
+	s.epsilon = dp_accounting_fixed_approx(plan.charge.epsilon);
+	s.delta = dp_accounting_fixed_approx(plan.charge.delta);
 	if (s.numbers == 2)
 	{
 		/* quadrants tell the last value's "above" from the others' */
@@ -239,7 +239,7 @@ exact_audit(const sparse_case *c, bool monotone, double *delta)
 		memset(pair, 0, sizeof(pair));
 		random_pair(&random, c, monotone, pair);
 		plan = plan_of(c, pair[0].s.n);
-		claim = dp_acct_fixed_approx(plan.charge.epsilon);
+		claim = dp_accounting_fixed_approx(plan.charge.epsilon);
 		for (side = 0; side < 2; side++)
 			law_of(c, &pair[side], &l[side]);
 		for (side = 0; side < 2; side++)
@@ -380,7 +380,7 @@ breaks(const dp_threshold_law *l, const dp_sparse_plan *plan, int64_t k,
 	dp_int128	armed;
 	int64_t		i;
 
-	subject_check(dp_mech_threshold_arm(&source, l, plan->offset, &armed));
+	subject_check(dp_noise_threshold_arm(&source, l, plan->offset, &armed));
 	for (i = 1; i <= k; i++)
 	{
 		bool		due = i % (k / c) == 0;
@@ -388,18 +388,18 @@ breaks(const dp_threshold_law *l, const dp_sparse_plan *plan, int64_t k,
 		dp_int128	answer = value;
 		bool		above;
 
-		subject_check(dp_mech_threshold_test(&source, l, armed, value,
-											 &above));
+		subject_check(dp_noise_threshold_test(&source, l, armed, value,
+											  &above));
 		if (above != due)
 			return true;
 		if (above && plan->numeric)
-			subject_check(dp_mech_threshold_answer(&source, l, value,
-												   &answer));
+			subject_check(dp_noise_threshold_answer(&source, l, value,
+													&answer));
 		if (answer - value > alpha || value - answer > alpha)
 			return true;
 		if (above && plan->fresh)
-			subject_check(dp_mech_threshold_arm(&source, l, plan->offset,
-												&armed));
+			subject_check(dp_noise_threshold_arm(&source, l, plan->offset,
+												 &armed));
 	}
 	return false;
 }
@@ -453,7 +453,7 @@ test_errors(void)
 		x.delta = c[i].delta;
 		x.cutoff = 10;
 		plan = plan_of(&x, 1000);
-		subject_check(dp_acct_sparse_law(&plan, &l));
+		subject_check(dp_accounting_sparse_law(&plan, &l));
 		count = broken_promises(&l, &plan);
 		low = count == 0 ? 0 :
 			binomial_p_lower(ERROR_RUNS, count, ERROR_ALPHA);
@@ -475,7 +475,7 @@ test_errors(void)
 int
 main(void)
 {
-	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
+	dp_noise_source_init(&source, dp_noise_fill_openssl, NULL);
 	test_sound();
 	test_exact();
 	test_broken();

@@ -43,8 +43,8 @@ sparse_noise(const dp_threshold_law *l, const dp_scale *scale)
 	dp_int128	x;
 
 	subject_check(l->two_sided ?
-				  dp_mech_discrete_laplace(&source, scale, &x) :
-				  dp_mech_geometric(&source, scale, &x));
+				  dp_noise_discrete_laplace(&source, scale, &x) :
+				  dp_noise_geometric(&source, scale, &x));
 	return x;
 }
 
@@ -56,8 +56,8 @@ sparse_arm(const sparse_input *in)
 
 	if (in->defect == SPARSE_NO_THRESHOLD_NOISE)
 		return in->s.threshold;
-	subject_check(dp_mech_threshold_arm(&source, &in->s.law,
-										in->s.threshold, &armed));
+	subject_check(dp_noise_threshold_arm(&source, &in->s.law,
+										 in->s.threshold, &armed));
 	return armed;
 }
 
@@ -77,10 +77,10 @@ sparse_ask(const sparse_input *in, dp_int128 armed, int i, double *answer)
 		*answer = (double) x;
 		return x >= armed;
 	}
-	subject_check(dp_mech_threshold_test(&source, &s->law, armed, x,
-										 &above));
+	subject_check(dp_noise_threshold_test(&source, &s->law, armed, x,
+										  &above));
 	if (above && s->law.numeric && in->defect != SPARSE_TRUE_ANSWER)
-		subject_check(dp_mech_threshold_answer(&source, &s->law, x, &x));
+		subject_check(dp_noise_threshold_answer(&source, &s->law, x, &x));
 	*answer = (double) x;
 	return above;
 }
@@ -125,7 +125,7 @@ sparse_prepare(const dp_sparse_plan *plan, int64_t cutoff,
 
 	if (defect == SPARSE_NOISE_WITHOUT_C)
 		wrong.query_sensitivity /= (uint64_t) cutoff;
-	subject_check(dp_acct_sparse_law(&wrong, &in->s.law));
+	subject_check(dp_accounting_sparse_law(&wrong, &in->s.law));
 	in->defect = defect;
 	in->cutoff = cutoff;
 	in->s.source = &source;

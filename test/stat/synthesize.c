@@ -69,7 +69,7 @@ choice_terms(const choice_input *in, dp_generator_table *tables,
 		tables[i].weight = in->defect == WEIGHT_FORGOTTEN ? 1 : WEIGHT;
 		tables[i].counts = in->counts[i];
 	}
-	subject_check(dp_model_generator_step_make(t, 1, .5, step));
+	subject_check(dp_models_generator_step_make(t, 1, .5, step));
 	for (i = 0; i < 2; i++)		/* scores keep their weight */
 		tables[i].weight = WEIGHT;
 }
@@ -87,8 +87,8 @@ draw_choice(void *state, double *out)
 	int			chosen;
 
 	choice_terms(in, tables, &t, &step);
-	subject_check(dp_model_generator_choose(&source, &t, &step, candidate, 2,
-											expected, score, &chosen));
+	subject_check(dp_models_generator_choose(&source, &t, &step, candidate, 2,
+											 expected, score, &chosen));
 	out[0] = chosen;
 	return true;
 }
@@ -130,13 +130,13 @@ draw_measurement(void *state, double *out)
 	t.replace_one = in->replace && in->defect != NEIGHBOURS_FORGOTTEN;
 
 	/* rho = 0.5 for the measurement */
-	subject_check(dp_model_generator_step_make(&t, 1,
-											   (t.replace_one ? sqrt(2) : 1) /
-											   (in->defect == SIGMA_HALVED ?
-												2 : 1),
-											   &step));
-	subject_check(dp_model_generator_measure(&source, NULL, &step, in->counts,
-											 2, out));
+	subject_check(dp_models_generator_step_make(&t, 1,
+												(t.replace_one ? sqrt(2) : 1) /
+												(in->defect == SIGMA_HALVED ?
+												 2 : 1),
+												&step));
+	subject_check(dp_models_generator_measure(&source, NULL, &step, in->counts,
+											  2, out));
 	return true;
 }
 
@@ -181,12 +181,12 @@ draw_run(void *state, double *out)
 	dp_generator_report report;
 	double		cells[4];
 
-	subject_check(dp_model_generator_run(&test_host, &source, &in->t, rho, &d,
-										 &report));
-	subject_check(dp_model_distribution_marginal(d, 3, 100, cells));
+	subject_check(dp_models_generator_run(&test_host, &source, &in->t, rho, &d,
+										  &report));
+	subject_check(dp_models_distribution_marginal(d, 3, 100, cells));
 	out[0] = floor(d->total + .5);
 	out[1] = floor(cells[0] + .5);
-	dp_model_distribution_free(d);
+	dp_models_distribution_free(d);
 	return true;
 }
 
@@ -201,13 +201,14 @@ draw_weights(void *state, double *out)
 
 	if (in->defect == CHOICES_FREE) /* there are 3 parts */
 		epsilon.num *= 6;
-	subject_check(dp_mech_rational_make(epsilon.num, epsilon.den, &epsilon));
-	subject_check(dp_model_mwem_run(&test_host, &source, &in->t, &epsilon, 1,
-									&w, &report));
-	dp_model_mwem_marginal(&w, 3, cells);
+	subject_check(dp_numbers_rational_make(epsilon.num, epsilon.den,
+										   &epsilon));
+	subject_check(dp_models_mwem_run(&test_host, &source, &in->t, &epsilon, 1,
+									 &w, &report));
+	dp_models_mwem_marginal(&w, 3, cells);
 	out[0] = floor(w.total + .5);
 	out[1] = floor(cells[0] + .5);
-	dp_model_mwem_free(&w);
+	dp_models_mwem_free(&w);
 	return true;
 }
 
@@ -341,7 +342,7 @@ test_runs(void)
 int
 main(void)
 {
-	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
+	dp_noise_source_init(&source, dp_noise_fill_openssl, NULL);
 	test_choices();
 	test_measurements();
 	test_runs();

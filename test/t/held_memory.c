@@ -3,14 +3,14 @@
  *	  For memory_peak.pl: what reserve.c, which is compiled in here, does to
  *	  the heap of a process whose rows leave something behind.
  */
-#define dp_bridge_populate own_populate /* dp_pg has them, too */
-#define dp_bridge_populate_heap own_populate_heap
-#define dp_bridge_populate_mappings own_populate_mappings
-#define dp_bridge_reserve_init own_reserve_init
-#define dp_bridge_reserve own_reserve
-#define dp_bridge_hold own_hold
-#define dp_bridge_give_back own_give_back
-#define dp_bridge_try_shared own_try_shared
+#define dp_base_populate own_populate	/* dp_pg has them, too */
+#define dp_base_populate_heap own_populate_heap
+#define dp_base_populate_mappings own_populate_mappings
+#define dp_base_reserve_init own_reserve_init
+#define dp_base_reserve own_reserve
+#define dp_base_hold own_hold
+#define dp_base_give_back own_give_back
+#define dp_base_try_shared own_try_shared
 #include "base/resident.c"
 #undef PAGE
 #include "base/reserve.c"
@@ -99,12 +99,12 @@ growth_after(int at, bool contexts, bool reversed)
 {
 	char	   *end;
 
-	dp_bridge_hold();
-	dp_bridge_reserve(RESERVED, 0);
+	dp_base_hold();
+	dp_base_reserve(RESERVED, 0);
 	end = sbrk(0);
 	do_rows(BLOCKS, at, contexts, reversed);
-	dp_bridge_hold();
-	dp_bridge_reserve(RESERVED, 0);
+	dp_base_hold();
+	dp_base_reserve(RESERVED, 0);
 	return (char *) sbrk(0) - end;
 }
 
@@ -117,7 +117,7 @@ growth_after(int at, bool contexts, bool reversed)
 Datum
 held_growth(PG_FUNCTION_ARGS)
 {
-	dp_bridge_reserve_init(BLOCK);
+	dp_base_reserve_init(BLOCK);
 	PG_RETURN_INT64(growth_after(PG_GETARG_INT32(0), PG_GETARG_BOOL(1),
 								 PG_GETARG_BOOL(2)));
 }
@@ -134,16 +134,16 @@ hole_growth(PG_FUNCTION_ARGS)
 	void	   *later;
 	char	   *end;
 
-	dp_bridge_reserve_init(BLOCK);
-	dp_bridge_hold();
-	dp_bridge_reserve(8 * MB, 0);
-	dp_bridge_hold();
+	dp_base_reserve_init(BLOCK);
+	dp_base_hold();
+	dp_base_reserve(8 * MB, 0);
+	dp_base_hold();
 	above = malloc(200000);
-	dp_bridge_reserve(RESERVED, 0);
-	dp_bridge_hold();
-	dp_bridge_reserve(RESERVED, 0);
+	dp_base_reserve(RESERVED, 0);
+	dp_base_hold();
+	dp_base_reserve(RESERVED, 0);
 	do_rows(100, PG_GETARG_INT32(0), false, true);
-	dp_bridge_hold();
+	dp_base_hold();
 	end = sbrk(0);
 	later = malloc(LATER);
 	if (above == NULL || later == NULL)
@@ -177,7 +177,7 @@ make_wide_holes(void)
 Datum
 wide_growth(PG_FUNCTION_ARGS)
 {
-	dp_bridge_reserve_init(BLOCK);
+	dp_base_reserve_init(BLOCK);
 	make_wide_holes();
 	PG_RETURN_INT64(growth_after(PG_GETARG_INT32(0), false, false));
 }
@@ -195,19 +195,19 @@ moved_growth(PG_FUNCTION_ARGS)
 	void	   *later;
 	char	   *end;
 
-	dp_bridge_reserve_init(BLOCK);
-	dp_bridge_hold();
-	dp_bridge_reserve(RESERVED, 0);
-	dp_bridge_hold();
+	dp_base_reserve_init(BLOCK);
+	dp_base_hold();
+	dp_base_reserve(RESERVED, 0);
+	dp_base_hold();
 	above = malloc(200000);
-	dp_bridge_reserve(RESERVED, 0);
+	dp_base_reserve(RESERVED, 0);
 	stays = malloc(100000);
-	dp_bridge_hold();
+	dp_base_hold();
 	end = sbrk(0);
-	dp_bridge_reserve(8 * MB, 0);
-	dp_bridge_hold();
+	dp_base_reserve(8 * MB, 0);
+	dp_base_hold();
 	later = malloc(25 * MB);
-	dp_bridge_reserve(RESERVED, 0);
+	dp_base_reserve(RESERVED, 0);
 	if (above == NULL || stays == NULL || later == NULL)
 		PG_RETURN_NULL();
 	PG_RETURN_INT64((char *) sbrk(0) - end);
@@ -274,19 +274,19 @@ hidden_growth(PG_FUNCTION_ARGS)
 	char	   *end;
 	int			i;
 
-	dp_bridge_reserve_init(BLOCK);
+	dp_base_reserve_init(BLOCK);
 	fill_holes();
 	for (i = 0; i < GAPS; i++)
 	{
 		gap[i] = take_piece(CACHED_FIRST);
 		(void) take_piece(CACHED_FIRST + 10 * CACHED_STEP);
 	}
-	dp_bridge_hold();
+	dp_base_hold();
 	for (i = 0; i < GAPS; i++)
 		free(gap[i]);
-	dp_bridge_reserve(RESERVED, 0);
-	dp_bridge_hold();
-	dp_bridge_reserve(RESERVED, 0);
+	dp_base_reserve(RESERVED, 0);
+	dp_base_hold();
+	dp_base_reserve(RESERVED, 0);
 	end = sbrk(0);
 	first = take_piece(CACHED_FIRST);
 	second = take_piece(CACHED_FIRST);
@@ -299,8 +299,8 @@ hidden_growth(PG_FUNCTION_ARGS)
 	}
 	for (i = 0; i < GAPS; i++)	/* which stay */
 		(void) take_piece(CACHED_FIRST);
-	dp_bridge_hold();
-	dp_bridge_reserve(RESERVED, 0);
+	dp_base_hold();
+	dp_base_reserve(RESERVED, 0);
 	if (!there)
 		PG_RETURN_NULL();
 	PG_RETURN_INT64((char *) sbrk(0) - end);
@@ -336,12 +336,12 @@ contexts_growth(PG_FUNCTION_ARGS)
 {
 	char	   *end;
 
-	dp_bridge_reserve_init(BLOCK);
-	dp_bridge_hold();
-	dp_bridge_reserve(RESERVED, 2 * LISTED);
+	dp_base_reserve_init(BLOCK);
+	dp_base_hold();
+	dp_base_reserve(RESERVED, 2 * LISTED);
 	end = sbrk(0);
 	do_contexts(PG_GETARG_INT32(0));
-	dp_bridge_hold();
-	dp_bridge_reserve(RESERVED, 2 * LISTED);
+	dp_base_hold();
+	dp_base_reserve(RESERVED, 2 * LISTED);
 	PG_RETURN_INT64((char *) sbrk(0) - end);
 }

@@ -334,7 +334,7 @@ plan_nodes_canonical(PG_FUNCTION_ARGS)
 		DP_CONSTANTS_BLANKED;
 	dp_block   *block = first_block(PG_GETARG_TEXT_PP(0));
 	char	   *before = nodeToString(block);
-	char	   *text = dp_block_write_canonical(block, constants);
+	char	   *text = dp_split_write_canonical(block, constants);
 
 	if (strcmp(before, nodeToString(block)) != 0)
 		elog(ERROR, "writing a block changed it");
@@ -352,13 +352,13 @@ Datum
 plan_nodes_packed(PG_FUNCTION_ARGS)
 {
 	dp_block   *block = first_block(PG_GETARG_TEXT_PP(0));
-	char	   *before = dp_block_write_canonical(block, DP_CONSTANTS_KEPT);
+	char	   *before = dp_split_write_canonical(block, DP_CONSTANTS_KEPT);
 	int			packed = 0;
 
 	block = copyObject(block);
 	(void) pack_walker((Node *) block->inner, &packed);
 	if (strcmp(before,
-			   dp_block_write_canonical(block, DP_CONSTANTS_KEPT)) != 0)
+			   dp_split_write_canonical(block, DP_CONSTANTS_KEPT)) != 0)
 		elog(ERROR, "a packed constant is another one");
 	PG_RETURN_INT32(packed);
 }
@@ -371,7 +371,7 @@ count_nodes(const Plan *plan, NodeTag tag)
 	int			n = nodeTag(plan) == tag;
 	ListCell   *lc;
 
-	foreach(lc, dp_bridge_plans_below(plan))
+	foreach(lc, dp_base_plans_below(plan))
 		n += count_nodes(lfirst(lc), tag);
 	return n;
 }
@@ -398,7 +398,7 @@ plan_nodes_joins(PG_FUNCTION_ARGS)
 	inner->targetList =
 		list_make1(makeTargetEntry((Expr *) makeBoolConst(true, false), 1,
 								   NULL, false));
-	plan = dp_run_public_plan(inner, DP_WORKERS_NONE, &facts)->planTree;
+	plan = dp_inner_public_plan(inner, DP_WORKERS_NONE, &facts)->planTree;
 	PG_RETURN_TEXT_P(cstring_to_text(psprintf(
 								"%d hashed, %d looped, %d kept",
 								count_nodes(plan, T_HashJoin),

@@ -3,8 +3,8 @@
  *	  For memory_peak.pl: what value_bytes.c, which is compiled in here, leaves
  *	  in a memory context that many rows share.
  */
-#define dp_places_read_way own_read_way /* dp_pg has them, too */
-#define dp_places_fetch_bytes own_fetch_bytes
+#define dp_domains_read_way own_read_way /* dp_pg has them, too */
+#define dp_domains_fetch_bytes own_fetch_bytes
 #include "query/domains/tally.c"
 
 #include "fmgr.h"
@@ -21,7 +21,7 @@ Datum
 read_growth(PG_FUNCTION_ARGS)
 {
 	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, 0);
-	dp_read_way way = dp_places_read_way(type);
+	dp_read_way way = dp_domains_read_way(type);
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "values that are read",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -34,7 +34,7 @@ read_growth(PG_FUNCTION_ARGS)
 	{
 		dp_value_bytes read;
 
-		dp_places_read_bytes(way, PG_GETARG_DATUM(0), &read);
+		dp_domains_read_bytes(way, PG_GETARG_DATUM(0), &read);
 		if (read.copy != NULL)
 			pfree(read.copy);
 		last = MemoryContextMemAllocated(context, false);

@@ -94,7 +94,7 @@ ratio(dp_uint128 num, dp_uint128 den)
 {
 	dp_rational r = {0, 1};
 
-	if (dp_mech_rational_make(num, den, &r) != DP_OK)
+	if (dp_numbers_rational_make(num, den, &r) != DP_OK)
 	{
 		fprintf(stderr, "no rational\n");
 		exit(2);

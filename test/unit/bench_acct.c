@@ -28,7 +28,7 @@ run_admits(long n)
 	for (; n > 0; n--)
 	{
 		spent.rho = (dp_fixed) n;
-		sink += dp_acct_limit_admits(&limit, &spent, &charge);
+		sink += dp_accounting_limit_admits(&limit, &spent, &charge);
 	}
 }
 
@@ -37,7 +37,7 @@ run_add(long n)
 {
 	spent = (dp_spent) {0};
 	for (; n > 0; n--)
-		sink += (uint64_t) dp_acct_spent_add(&spent, &charge);
+		sink += (uint64_t) dp_accounting_spent_add(&spent, &charge);
 }
 
 static void
@@ -46,7 +46,7 @@ run_calls(long n)
 	for (; n > 0; n--)
 	{
 		spent.rho = (dp_fixed) n;
-		sink += (uint64_t) dp_acct_limit_calls(&limit, &spent, &charge);
+		sink += (uint64_t) dp_accounting_limit_calls(&limit, &spent, &charge);
 	}
 }
 
@@ -59,7 +59,7 @@ run_fixed(long n)
 	for (; n > 0; n--)
 	{
 		x.den = (dp_uint128) (n + 3);
-		(void) dp_acct_fixed_from_rational(&x, DP_ROUND_UP, &f);
+		(void) dp_accounting_fixed_from_rational(&x, DP_ROUND_UP, &f);
 		sink += (uint64_t) f;
 	}
 }
@@ -72,7 +72,7 @@ run_pure(long n)
 
 	for (; n > 0; n--)
 	{
-		(void) dp_acct_rho_from_pure(&x, &f);
+		(void) dp_accounting_rho_from_pure(&x, &f);
 		sink += (uint64_t) f;
 	}
 }
@@ -85,7 +85,7 @@ run_laplace(long n)
 
 	for (; n > 0; n--)
 	{
-		(void) dp_acct_rho_from_laplace(120, &x, &f);
+		(void) dp_accounting_rho_from_laplace(120, &x, &f);
 		sink += (uint64_t) f;
 	}
 }
@@ -98,7 +98,7 @@ run_laplace_wide(long n)
 
 	for (; n > 0; n--)
 	{
-		(void) dp_acct_rho_from_laplace(2, &x, &f);
+		(void) dp_accounting_rho_from_laplace(2, &x, &f);
 		sink += (uint64_t) f;
 	}
 }
@@ -109,16 +109,18 @@ run_make(long n)
 	dp_limit	out;
 
 	for (; n > 0; n--)
-		sink += (uint64_t) dp_acct_limit_make(DP_FILTER_BEST, DP_FIXED_ONE,
-											  fixed("1e-6"), &out);
+		sink += (uint64_t) dp_accounting_limit_make(DP_FILTER_BEST,
+													DP_FIXED_ONE,
+													fixed("1e-6"), &out);
 }
 
 static void
 run_check(long n)
 {
 	for (; n > 0; n--)
-		sink += dp_acct_rho_certified(limit.epsilon, limit.delta_conversion,
-									  limit.rho, limit.alpha);
+		sink += dp_accounting_rho_certified(limit.epsilon,
+											limit.delta_conversion,
+											limit.rho, limit.alpha);
 }
 
 static void
@@ -157,8 +159,8 @@ report(const char *name, void (*run) (long), long n)
 int
 main(void)
 {
-	if (dp_acct_limit_make(DP_FILTER_BEST, DP_FIXED_ONE, fixed("1e-6"),
-						   &limit) != DP_OK)
+	if (dp_accounting_limit_make(DP_FILTER_BEST, DP_FIXED_ONE, fixed("1e-6"),
+								 &limit) != DP_OK)
 		return 2;
 	charge.epsilon = fixed("0.1");
 	charge.rho = fixed("0.005");

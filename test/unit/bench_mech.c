@@ -18,7 +18,7 @@ static bool
 counting_fill(void *state, void *out, size_t n)
 {
 	bytes_filled += n;
-	return dp_mech_fill_openssl(state, out, n);
+	return dp_noise_fill_openssl(state, out, n);
 }
 
 static double
@@ -52,7 +52,7 @@ bench_laplace(dp_source *source, const char *label, dp_uint128 sensitivity,
 	int			r;
 	int			i;
 
-	if (dp_mech_scale_make(sensitivity, &epsilon, &scale) != DP_OK)
+	if (dp_noise_scale_make(sensitivity, &epsilon, &scale) != DP_OK)
 		exit(2);
 	if (wide)
 		scale.narrow = false;
@@ -61,7 +61,7 @@ bench_laplace(dp_source *source, const char *label, dp_uint128 sensitivity,
 	{
 		start = now();
 		for (i = 0; i < draws; i++)
-			if (dp_mech_discrete_laplace(source, &scale, &x) != DP_OK)
+			if (dp_noise_discrete_laplace(source, &scale, &x) != DP_OK)
 				exit(2);
 		cost[r] = (now() - start) / draws;
 	}
@@ -83,7 +83,7 @@ main(void)
 	bool		coin;
 	int			i;
 
-	dp_mech_source_init(&source, counting_fill, NULL);
+	dp_noise_source_init(&source, counting_fill, NULL);
 	bench_laplace(&source, "1", 1, 1, 1, false, 500000);
 	bench_laplace(&source, "10/3", 1, 3, 10, false, 500000);
 	bench_laplace(&source, "10", 1, 1, 10, false, 500000);
@@ -94,13 +94,13 @@ main(void)
 	bench_laplace(&source, "2^110", (dp_uint128) 1 << 110, 1, 1, false, 50000);
 	start = now();
 	for (i = 0; i < 2000000; i++)
-		if (dp_mech_uniform_below(&source, 1000, &u) != DP_OK)
+		if (dp_noise_uniform_below(&source, 1000, &u) != DP_OK)
 			exit(2);
 	printf("uniform_below     n 1000                  %8.1f ns\n",
 		   (now() - start) / 2000000);
 	start = now();
 	for (i = 0; i < 2000000; i++)
-		if (dp_mech_bernoulli_exp(&source, &third, &coin) != DP_OK)
+		if (dp_noise_bernoulli_exp(&source, &third, &coin) != DP_OK)
 			exit(2);
 	printf("bernoulli_exp     gamma 1/3               %8.1f ns\n",
 		   (now() - start) / 2000000);

@@ -126,7 +126,7 @@ main(int argc, char **argv)
 	double		start;
 	uint64_t	place;
 
-	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
+	dp_noise_source_init(&source, dp_noise_fill_openssl, NULL);
 	selection_open(&s, CELLS, QUERIES, SIZE, 48842, 1);
 	work = (double) s.shape.candidates * QUERIES;
 	read = plain(&s);

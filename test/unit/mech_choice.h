@@ -202,7 +202,7 @@ choice_rational(const char *text)
 	}
 	else if (*text != '\0')
 		exit(2);
-	if (dp_mech_rational_make(num, den, &result) != DP_OK)
+	if (dp_numbers_rational_make(num, den, &result) != DP_OK)
 		exit(2);
 	return result;
 }

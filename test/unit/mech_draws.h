@@ -12,10 +12,10 @@
 
 /*
  * uniform_below_wide
- *	  dp_mech_uniform_below for n of up to 128 bits.
+ *	  dp_noise_uniform_below for n of up to 128 bits.
  *
  * Requires: source initialised.
- * Gives:	 as dp_mech_uniform_below.
+ * Gives:	 as dp_noise_uniform_below.
  * Source:	 doc/theory.md T1.
  */
 static inline dp_status

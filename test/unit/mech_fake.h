@@ -52,7 +52,7 @@ failing_fill(void *state, void *out, size_t n)
 static inline void
 scripted_source(dp_source *source, const void *bytes, size_t n)
 {
-	dp_mech_source_init(source, failing_fill, NULL);
+	dp_noise_source_init(source, failing_fill, NULL);
 	memcpy(source->buffer + DP_SOURCE_BUFFER - n, bytes, n);
 	source->next = DP_SOURCE_BUFFER - n;
 }

@@ -36,8 +36,8 @@ problem_of(const char *scores, const char *epsilon, bool monotone)
 		c.scores[c.n++] = strtol(scores, &rest, 10);
 		scores = *rest == ' ' ? rest + 1 : rest;
 	}
-	if (dp_mech_selection_rate(&e, 1, monotone, &c.rate) != DP_OK ||
-		dp_mech_scale_make(1, &c.rate, &c.scale) != DP_OK)
+	if (dp_noise_selection_rate(&e, 1, monotone, &c.rate) != DP_OK ||
+		dp_noise_scale_make(1, &c.rate, &c.scale) != DP_OK)
 		exit(2);
 	return c;
 }
@@ -51,8 +51,8 @@ draw_permute(void *state, double *out)
 	size_t		order[N_MAX];
 	size_t		i;
 
-	if (dp_mech_permute_and_flip(&source, c->scores, c->n, &c->rate, order,
-								 &i) != DP_OK)
+	if (dp_noise_permute_and_flip(&source, c->scores, c->n, &c->rate, order,
+								  &i) != DP_OK)
 		return false;
 	*out = (double) i;
 	return true;
@@ -64,7 +64,7 @@ draw_exponential(void *state, double *out)
 	const problem *c = state;
 	size_t		i;
 
-	if (dp_mech_exponential(&source, c->scores, c->n, &c->rate, &i) != DP_OK)
+	if (dp_noise_exponential(&source, c->scores, c->n, &c->rate, &i) != DP_OK)
 		return false;
 	*out = (double) i;
 	return true;
@@ -76,8 +76,8 @@ draw_noisy(void *state, double *out)
 	const problem *c = state;
 	size_t		i;
 
-	if (dp_mech_noisy_max(&source, c->scores, c->n, &c->scale, c->noise,
-						  &i) != DP_OK)
+	if (dp_noise_noisy_max(&source, c->scores, c->n, &c->scale, c->noise,
+						   &i) != DP_OK)
 		return false;
 	*out = (double) i;
 	return true;
@@ -99,7 +99,7 @@ noise_cdf(dp_noise noise, double inverse, double x)
 static inline void
 noisy_law(const problem *c, double *probability)
 {
-	double		inverse = 1 / dp_mech_scale_approx(&c->scale);
+	double		inverse = 1 / dp_noise_scale_approx(&c->scale);
 	double		p = exp(-inverse);
 	double		term;
 	double		shift;

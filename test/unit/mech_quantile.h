@@ -6,27 +6,27 @@
 #ifndef MECH_QUANTILE_H
 #define MECH_QUANTILE_H
 
-#define dp_mech_quantile quantile_seen
-#define dp_mech_quantile_sensitivity quantile_seen_sensitivity
-#define dp_mech_extreme extreme_seen
+#define dp_noise_quantile quantile_seen
+#define dp_noise_quantile_sensitivity quantile_seen_sensitivity
+#define dp_noise_extreme extreme_seen
 #include "dp_numbers.h"
 #include "dp_noise.h"
 #include "../../src/math/noise/quantile.c"
-#undef dp_mech_quantile
-#undef dp_mech_quantile_sensitivity
-#undef dp_mech_extreme
+#undef dp_noise_quantile
+#undef dp_noise_quantile_sensitivity
+#undef dp_noise_extreme
 
-extern dp_status dp_mech_quantile_sensitivity(dp_uint128 a, dp_uint128 d,
-											  uint64_t rows_of_unit,
-											  bool replace, dp_uint128 *out);
-extern dp_status dp_mech_quantile(dp_source *source, const dp_envelope *law,
+extern dp_status dp_noise_quantile_sensitivity(dp_uint128 a, dp_uint128 d,
+											   uint64_t rows_of_unit,
+											   bool replace, dp_uint128 *out);
+extern dp_status dp_noise_quantile(dp_source *source, const dp_envelope *law,
+								   const dp_ranked_rows *ranked,
+								   int64_t low, int64_t high,
+								   dp_uint128 a, dp_uint128 d, int64_t *out);
+extern dp_status dp_noise_extreme(dp_source *source, const dp_envelope *law,
 								  const dp_ranked_rows *ranked,
-								  int64_t low, int64_t high,
-								  dp_uint128 a, dp_uint128 d, int64_t *out);
-extern dp_status dp_mech_extreme(dp_source *source, const dp_envelope *law,
-								 const dp_ranked_rows *ranked,
-								 int64_t low, int64_t high, dp_uint128 rank,
-								 dp_uint128 d, bool greatest, int64_t *out);
+								  int64_t low, int64_t high, dp_uint128 rank,
+								  dp_uint128 d, bool greatest, int64_t *out);
 
 #include "mech_choice.h"
 #include "tap.h"
@@ -70,7 +70,7 @@ envelope_of(const problem *c)
 
 	if (c->rate.num != last.num || c->rate.den != last.den)
 	{
-		if (dp_mech_envelope_make(&c->rate, 1, &law) != DP_OK)
+		if (dp_noise_envelope_make(&c->rate, 1, &law) != DP_OK)
 			exit(2);
 		last = c->rate;
 	}
@@ -95,8 +95,8 @@ choose(dp_source *source, const problem *c, int64_t *out)
 	narrow = !narrow;			/* every other time, where it can be */
 	if (narrow && fits)
 		ranked.counts = NULL;
-	return dp_mech_quantile(source, envelope_of(c), &ranked, c->low, c->high,
-							c->a, c->d, out);
+	return dp_noise_quantile(source, envelope_of(c), &ranked, c->low, c->high,
+							 c->a, c->d, out);
 }
 
 static inline bool
@@ -159,9 +159,10 @@ set_rate(problem *c, const dp_rational *epsilon, uint64_t rows_of_unit,
 {
 	dp_uint128	sensitivity;
 
-	if (dp_mech_quantile_sensitivity(c->a, c->d, rows_of_unit, replace,
-									 &sensitivity) != DP_OK ||
-		dp_mech_selection_rate(epsilon, sensitivity, false, &c->rate) != DP_OK)
+	if (dp_noise_quantile_sensitivity(c->a, c->d, rows_of_unit, replace,
+									  &sensitivity) != DP_OK ||
+		dp_noise_selection_rate(epsilon, sensitivity, false,
+								&c->rate) != DP_OK)
 		exit(2);
 }
 
@@ -200,7 +201,7 @@ random_problem(uint64_t points)
 
 /* ---- blocks ---- */
 
-/* The partition that dp_mech_quantile works with. */
+/* The partition that dp_noise_quantile works with. */
 static inline void
 make_partition(const problem *c, rows *r, partition *p)
 {

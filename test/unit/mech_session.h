@@ -36,7 +36,7 @@ session_scale(const char *text)
 	dp_rational epsilon = {b.den, 1};
 	dp_scale	scale;
 
-	if (dp_mech_scale_make(b.num, &epsilon, &scale) != DP_OK)
+	if (dp_noise_scale_make(b.num, &epsilon, &scale) != DP_OK)
 		exit(2);
 	return scale;
 }
@@ -63,18 +63,18 @@ session_run(const session *s, char *outcome)
 	int			above = 0;
 	int			i;
 
-	status = dp_mech_threshold_arm(s->source, &s->law, s->threshold, &armed);
+	status = dp_noise_threshold_arm(s->source, &s->law, s->threshold, &armed);
 	for (i = 0; status == DP_OK && i < s->n && above < s->cutoff; i++)
 	{
 		bool		top;
 
-		status = dp_mech_threshold_test(s->source, &s->law, armed,
-										s->values[i], &top);
+		status = dp_noise_threshold_test(s->source, &s->law, armed,
+										 s->values[i], &top);
 		outcome[i] = top ? 'T' : '_';
 		above += top;
 		if (status == DP_OK && top && s->fresh && above < s->cutoff)
-			status = dp_mech_threshold_arm(s->source, &s->law, s->threshold,
-										   &armed);
+			status = dp_noise_threshold_arm(s->source, &s->law, s->threshold,
+											&armed);
 	}
 	outcome[i] = '\0';
 	return status;
@@ -106,8 +106,8 @@ session_tail(bool two_sided, double inverse, double z)
 static inline double
 session_stretch(const session *s, const char *outcome, int from, int to)
 {
-	double		inverse = 1 / dp_mech_scale_approx(&s->law.threshold);
-	double		query = 1 / dp_mech_scale_approx(&s->law.query);
+	double		inverse = 1 / dp_noise_scale_approx(&s->law.threshold);
+	double		query = 1 / dp_noise_scale_approx(&s->law.query);
 	bool		two = s->law.two_sided;
 	long		reach = (long) (50 / inverse) + 50;
 	double		sum = 0;

@@ -44,7 +44,7 @@ any_number(dp_source *source)
 {
 	double		x;
 
-	if (dp_model_sample_uniform(source, &x) != DP_OK)
+	if (dp_models_sample_uniform(source, &x) != DP_OK)
 		abort();
 	return x;
 }
@@ -55,12 +55,12 @@ any_below(dp_source *source, int n)
 	return (int) (any_number(source) * n);
 }
 
-/* Counts of a set's cells; rows as dp_model_distribution_sample has them. */
+/* Counts of a set's cells; rows as dp_models_distribution_sample has them. */
 static inline int64_t *
 count_rows(const dp_shape *shape, dp_columns set, const int32_t *places,
 		   int64_t rows)
 {
-	int64_t    *counts = calloc((size_t) dp_model_shape_cells(shape, set),
+	int64_t    *counts = calloc((size_t) dp_models_shape_cells(shape, set),
 								sizeof(int64_t));
 	int64_t		i;
 	int			k;

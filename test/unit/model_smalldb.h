@@ -47,7 +47,7 @@ selection_open_weights(selection *s, uint64_t cells, uint64_t queries,
 	uint64_t	i;
 	uint64_t	x;
 
-	if (dp_model_smalldb_shape_make(cells, queries, size, &s->shape) != DP_OK)
+	if (dp_models_smalldb_shape_make(cells, queries, size, &s->shape) != DP_OK)
 		exit(2);
 	s->shape.one = one;
 	s->n = n;
@@ -64,7 +64,7 @@ selection_open_weights(selection *s, uint64_t cells, uint64_t queries,
 		fake_fill(&seed, &x, sizeof(x));
 		s->counts[i] = (int64_t) (x % (one * ((uint64_t) n + n / 8) + 2));
 	}
-	s->memory = checked_malloc(dp_model_smalldb_memory(&s->shape));
+	s->memory = checked_malloc(dp_models_smalldb_memory(&s->shape));
 	s->draw_memory = NULL;
 	memset(s->worker_memory, 0, sizeof(s->worker_memory));
 }
@@ -82,19 +82,19 @@ selection_make(selection *s)
 {
 	int			i;
 
-	if (dp_model_smalldb_make(&s->shape, s->weights, s->counts, s->n,
-							  s->memory, &s->problem) != DP_OK)
+	if (dp_models_smalldb_make(&s->shape, s->weights, s->counts, s->n,
+							   s->memory, &s->problem) != DP_OK)
 		exit(2);
 	if (s->draw_memory == NULL)
 		s->draw_memory =
-			checked_malloc(dp_model_smalldb_draw_memory(&s->problem));
+			checked_malloc(dp_models_smalldb_draw_memory(&s->problem));
 	for (i = 0; i < s->nworkers; i++)
 	{
 		if (s->worker_memory[i] == NULL)
 			s->worker_memory[i] =
-				checked_malloc(dp_model_smalldb_worker_memory(&s->problem));
-		dp_model_smalldb_worker_make(&s->problem, s->worker_memory[i],
-									 &s->workers[i]);
+				checked_malloc(dp_models_smalldb_worker_memory(&s->problem));
+		dp_models_smalldb_worker_make(&s->problem, s->worker_memory[i],
+									  &s->workers[i]);
 	}
 }
 
@@ -103,11 +103,11 @@ selection_scan(selection *s, dp_smalldb_scan scan, uint64_t level)
 {
 	dp_threads threads;
 
-	dp_model_smalldb_begin(&s->problem, scan, level);
-	dp_model_smalldb_threads_start(&threads, s->workers + 1, s->nworkers - 1);
-	while (dp_model_smalldb_step(&s->workers[0]))
+	dp_models_smalldb_begin(&s->problem, scan, level);
+	dp_models_smalldb_threads_start(&threads, s->workers + 1, s->nworkers - 1);
+	while (dp_models_smalldb_step(&s->workers[0]))
 		continue;
-	dp_mech_threads_join(&threads);
+	dp_numbers_threads_join(&threads);
 }
 
 static inline void
@@ -158,12 +158,12 @@ selection_run(selection *s, dp_source *source, const dp_rational *rate,
 
 	selection_make(s);
 	selection_scan(s, DP_SMALLDB_HISTOGRAM, 0);
-	if (dp_model_smalldb_draw(source, &s->problem, rate, s->workers,
-							  s->nworkers, s->draw_memory, &level,
-							  &rank) != DP_OK)
+	if (dp_models_smalldb_draw(source, &s->problem, rate, s->workers,
+							   s->nworkers, s->draw_memory, &level,
+							   &rank) != DP_OK)
 		return false;
 	selection_scan(s, DP_SMALLDB_LEVEL, level);
-	*place = dp_model_smalldb_candidate(&s->workers[0], rank);
+	*place = dp_models_smalldb_candidate(&s->workers[0], rank);
 	return *place < s->shape.candidates;
 }
 

@@ -192,7 +192,7 @@ bound(dp_big *b, bound_kind kind, const BIGNUM *num, const BIGNUM *den,
 		case BOUND_EXP:
 			return value_exp(b, num, den, rounding);
 		case BOUND_SINH:
-			return dp_mech_big_over_sinh(b, num, den, DP_VALUE_BITS);
+			return dp_numbers_big_over_sinh(b, num, den, DP_VALUE_BITS);
 	}
 	return NULL;
 }
@@ -229,13 +229,13 @@ main(void)
 		long		above = 1;
 
 		need(BN_hex2bn(&want, truth[i].floor) > 0);
-		dp_mech_big_begin(&b);
+		dp_numbers_big_begin(&b);
 		bottom = bound(&b, truth[i].kind, num, den, DP_ROUND_DOWN);
 		below = distance(want, bottom);
 		if (truth[i].kind != BOUND_SINH)
 			above = distance(bound(&b, truth[i].kind, num, den, DP_ROUND_UP),
 							 want);
-		need(dp_mech_big_end(&b) == DP_OK);
+		need(dp_numbers_big_end(&b) == DP_OK);
 		/* no value in the table is a multiple of 2^-192, so up > floor */
 		tap_ok(below >= 0 && below < 1L << CLOSE_BITS &&
 			   above >= 1 && above < 1L << CLOSE_BITS,

@@ -37,7 +37,7 @@ from_binary(const char *digits)
 	dp_rational r = ratio(wide(digits), (dp_uint128) 1 << 64);
 	dp_fixed	f = 0;
 
-	if (dp_acct_fixed_from_rational(&r, DP_ROUND_DOWN, &f) != DP_OK)
+	if (dp_accounting_fixed_from_rational(&r, DP_ROUND_DOWN, &f) != DP_OK)
 		exit(2);
 	return f;
 }
@@ -73,7 +73,7 @@ examine(const prover *p)
 			exit(2);
 		f.above += rho > best + ulp;
 		f.suboptimal += rho < best - best / 1000000000 - ulp;
-		f.unproved += !dp_acct_rho_certified(e, d, rho, alpha);
+		f.unproved += !dp_accounting_rho_certified(e, d, rho, alpha);
 		f.records++;
 	}
 	return f;
@@ -86,8 +86,8 @@ wrong_rho(dp_fixed epsilon, dp_fixed delta, uint64_t alpha, double weight)
 {
 	double		a = ldexp((double) alpha, -20);
 
-	return (dp_acct_fixed_approx(epsilon) -
-			(-log(dp_acct_fixed_approx(delta)) +
+	return (dp_accounting_fixed_approx(epsilon) -
+			(-log(dp_accounting_fixed_approx(delta)) +
 			 (a - 1) * log1p(-1 / a) - weight * log(a)) / (a - 1)) / a;
 }
 
@@ -95,7 +95,7 @@ static bool
 wrong_check(dp_fixed epsilon, dp_fixed delta, dp_fixed rho, uint64_t alpha,
 			double weight)
 {
-	return dp_acct_fixed_approx(rho) <=
+	return dp_accounting_fixed_approx(rho) <=
 		wrong_rho(epsilon, delta, alpha, weight) * (1 + 1e-12);
 }
 
@@ -158,10 +158,11 @@ check_all(dp_fixed e, dp_fixed d, dp_fixed rho, uint64_t alpha)
 static void
 test_oracle(void)
 {
-	const prover real = {dp_acct_rho_certificate, dp_acct_rho_certified};
+	const prover real = {dp_accounting_rho_certificate,
+	dp_accounting_rho_certified};
 	const prover without = {find_without, check_without};
 	const prover twice = {find_twice, check_twice};
-	const prover blind = {dp_acct_rho_certificate, check_all};
+	const prover blind = {dp_accounting_rho_certificate, check_all};
 	faults		f = examine(&real);
 
 	tap_ok(f.records == 36, "filter_certificates and eps_to_rho_budget: 36");
@@ -405,17 +406,19 @@ test_thresholds(void)
 		uint64_t	alpha = 0;
 		bool		exact;
 
-		exact = dp_acct_rho_certified(e, d, largest, thresholds[i].alpha) &&
-			!dp_acct_rho_certified(e, d, largest + 1, thresholds[i].alpha);
+		exact = dp_accounting_rho_certified(e, d, largest,
+											thresholds[i].alpha) &&
+			!dp_accounting_rho_certified(e, d, largest + 1,
+										 thresholds[i].alpha);
 		tap_ok(exact, "proved up to the last unit: eps %s delta %s alpha %llu",
 			   thresholds[i].epsilon, thresholds[i].delta,
 			   (unsigned long long) thresholds[i].alpha);
-		if (dp_acct_rho_certificate(e, d, &rho, &alpha) != DP_OK)
+		if (dp_accounting_rho_certificate(e, d, &rho, &alpha) != DP_OK)
 			exit(2);
 		if (!tap_ok(rho <= optimum &&
 					rho + optimum / 1000000000 + 1 >= optimum &&
-					dp_acct_rho_certified(e, d, rho, alpha) &&
-					!dp_acct_rho_certified(e, d, rho + 1, alpha),
+					dp_accounting_rho_certified(e, d, rho, alpha) &&
+					!dp_accounting_rho_certified(e, d, rho + 1, alpha),
 					"found: eps %s delta %s", thresholds[i].epsilon,
 					thresholds[i].delta))
 			tap_diag("rho %s optimum %s alpha %llu", wide_text(rho),
@@ -438,20 +441,20 @@ test_random(void)
 		dp_fixed	d = stream_wide(&s, 79) + 1;
 		dp_fixed	rho = 0;
 		uint64_t	alpha = 0;
-		double		epsilon = dp_acct_fixed_approx(e);
-		double		delta = dp_acct_fixed_approx(d);
+		double		epsilon = dp_accounting_fixed_approx(e);
+		double		delta = dp_accounting_fixed_approx(d);
 		double		r;
 
 		if (d >= DP_FIXED_ONE)
 			continue;
-		if (dp_acct_rho_certificate(e, d, &rho, &alpha) != DP_OK ||
-			!dp_acct_rho_certified(e, d, rho, alpha) ||
-			dp_acct_rho_certified(e, d, rho + rho / 1000000 + 2, alpha))
+		if (dp_accounting_rho_certificate(e, d, &rho, &alpha) != DP_OK ||
+			!dp_accounting_rho_certified(e, d, rho, alpha) ||
+			dp_accounting_rho_certified(e, d, rho + rho / 1000000 + 2, alpha))
 		{
 			bad++;
 			continue;
 		}
-		r = dp_acct_fixed_approx(rho);
+		r = dp_accounting_fixed_approx(rho);
 		if (epsilon_from_rho(r, delta) >
 			epsilon * (1 + 1e-11) + 1e-12 ||
 			epsilon_from_rho(r * (1 + 4e-9) + 2e-24, delta) <
@@ -477,24 +480,28 @@ test_edges(void)
 	size_t		i;
 	size_t		j;
 
-	tap_ok(dp_acct_rho_certificate(one, 0, &rho, &alpha) == DP_E_RANGE &&
-		   dp_acct_rho_certificate(one, one, &rho, &alpha) == DP_E_RANGE &&
-		   dp_acct_rho_certificate(DP_FIXED_INFINITE, 1, &rho, &alpha) ==
+	tap_ok(dp_accounting_rho_certificate(one, 0, &rho, &alpha) == DP_E_RANGE &&
+		   dp_accounting_rho_certificate(one, one, &rho,
+										 &alpha) == DP_E_RANGE &&
+		   dp_accounting_rho_certificate(DP_FIXED_INFINITE, 1, &rho, &alpha) ==
 		   DP_E_RANGE && rho == 5 && alpha == 6,
 		   "search: delta 0, delta 1, infinite epsilon refused, untouched");
-	tap_ok(!dp_acct_rho_certified(one, 0, 1, two) &&
-		   !dp_acct_rho_certified(one, one, 1, two) &&
-		   !dp_acct_rho_certified(DP_FIXED_INFINITE, 1, 1, two) &&
-		   !dp_acct_rho_certified(one, one / 2, DP_FIXED_INFINITE, two) &&
-		   !dp_acct_rho_certified(one, one / 2, 1, 0) &&
-		   !dp_acct_rho_certified(one, one / 2, 1, two / 2),
+	tap_ok(!dp_accounting_rho_certified(one, 0, 1, two) &&
+		   !dp_accounting_rho_certified(one, one, 1, two) &&
+		   !dp_accounting_rho_certified(DP_FIXED_INFINITE, 1, 1, two) &&
+		   !dp_accounting_rho_certified(one, one / 2, DP_FIXED_INFINITE,
+										two) &&
+		   !dp_accounting_rho_certified(one, one / 2, 1, 0) &&
+		   !dp_accounting_rho_certified(one, one / 2, 1, two / 2),
 		   "check: arguments outside the domain are refused");
-	tap_ok(dp_acct_rho_certified(one, one / 2, 1, two) &&
-		   dp_acct_rho_certified(0, 0, 0, 0),
+	tap_ok(dp_accounting_rho_certified(one, one / 2, 1, two) &&
+		   dp_accounting_rho_certified(0, 0, 0, 0),
 		   "check: a tiny rho is proved, rho 0 always");
-	tap_ok(!dp_acct_rho_certified(one, 1, one, two / 2 + 1) &&
-		   !dp_acct_rho_certified(one, one / 2, one * 1000, UINT64_MAX) &&
-		   !dp_acct_rho_certified(one, 1, DP_FIXED_INFINITE - 1, UINT64_MAX),
+	tap_ok(!dp_accounting_rho_certified(one, 1, one, two / 2 + 1) &&
+		   !dp_accounting_rho_certified(one, one / 2, one * 1000,
+										UINT64_MAX) &&
+		   !dp_accounting_rho_certified(one, 1, DP_FIXED_INFINITE - 1,
+										UINT64_MAX),
 		   "check: extreme alpha");
 
 	for (i = 0; i < sizeof(epsilons) / sizeof(epsilons[0]); i++)
@@ -502,9 +509,10 @@ test_edges(void)
 		for (j = 0; j < sizeof(deltas) / sizeof(deltas[0]); j++)
 		{
 			rho = DP_FIXED_INFINITE;
-			bad += dp_acct_rho_certificate(epsilons[i], deltas[j], &rho,
-										   &alpha) != DP_OK ||
-				!dp_acct_rho_certified(epsilons[i], deltas[j], rho, alpha);
+			bad += dp_accounting_rho_certificate(epsilons[i], deltas[j], &rho,
+												 &alpha) != DP_OK ||
+				!dp_accounting_rho_certified(epsilons[i], deltas[j], rho,
+											 alpha);
 		}
 	}
 	tap_ok(bad == 0, "search: the corners of the domain give valid answers");

@@ -13,7 +13,7 @@ typedef dp_status (*conversion) (const dp_rational *epsilon, dp_fixed *rho);
 static dp_status
 broken_down(const dp_rational *epsilon, dp_fixed *rho)
 {
-	dp_status	status = dp_acct_rho_from_exponential(epsilon, rho);
+	dp_status	status = dp_accounting_rho_from_exponential(epsilon, rho);
 
 	if (status == DP_OK && *rho > 0)
 		*rho -= 1;
@@ -38,9 +38,10 @@ wrong(conversion f)
 		dp_fixed	pure = 0;
 		dp_fixed	rho = 0;
 
-		if (dp_mech_rational_make((dp_uint128) n, 1000, &epsilon) != DP_OK ||
+		if (dp_numbers_rational_make((dp_uint128) n, 1000,
+									 &epsilon) != DP_OK ||
 			f(&epsilon, &rho) != DP_OK ||
-			dp_acct_rho_from_pure(&epsilon, &pure) != DP_OK)
+			dp_accounting_rho_from_pure(&epsilon, &pure) != DP_OK)
 			exit(2);
 		if (rho != (exact < pure ? exact : pure) || rho > pure)
 			bad++;
@@ -55,20 +56,20 @@ test_exponential(void)
 	const dp_rational large = {1000, 1};
 	const dp_rational none = {1, 0};
 	dp_fixed	rho = 7;
-	int			bad = wrong(dp_acct_rho_from_exponential);
+	int			bad = wrong(dp_accounting_rho_from_exponential);
 
 	tap_ok(bad == 0, "epsilon^2/8 for 8000 epsilons (%d wrong)", bad);
 	bad = wrong(broken_down);
 	tap_ok(bad == 8000, "one unit less is caught (%d)", bad);
 
 	/* 1/72 = 0.013888..., above it by two units at most */
-	tap_ok(dp_acct_rho_from_exponential(&third, &rho) == DP_OK &&
+	tap_ok(dp_accounting_rho_from_exponential(&third, &rho) == DP_OK &&
 		   rho > DP_FIXED_ONE / 72 && rho <= DP_FIXED_ONE / 72 + 2,
 		   "a third, rounded up");
-	tap_ok(dp_acct_rho_from_exponential(&large, &rho) == DP_OK &&
+	tap_ok(dp_accounting_rho_from_exponential(&large, &rho) == DP_OK &&
 		   rho == 1000 * DP_FIXED_ONE, "never above epsilon itself");
 	rho = 7;
-	tap_ok(dp_acct_rho_from_exponential(&none, &rho) == DP_E_RANGE &&
+	tap_ok(dp_accounting_rho_from_exponential(&none, &rho) == DP_E_RANGE &&
 		   rho == 7, "no epsilon");
 }
 
@@ -77,7 +78,7 @@ limit_of(dp_filter filter, dp_fixed delta)
 {
 	dp_limit	limit;
 
-	if (dp_acct_limit_make(filter, DP_FIXED_ONE, delta, &limit) != DP_OK)
+	if (dp_accounting_limit_make(filter, DP_FIXED_ONE, delta, &limit) != DP_OK)
 		exit(2);
 	return limit;
 }
@@ -95,32 +96,32 @@ test_gaussian(void)
 	dp_charge	charge;
 	dp_spent	spent = {0};
 
-	tap_ok(dp_acct_charge_filter(NULL, NULL) == both &&
-		   dp_acct_charge_filter(&basic, NULL) == both &&
-		   dp_acct_charge_filter(&zcdp, NULL) == rho &&
-		   dp_acct_charge_filter(&best, NULL) == rho &&
-		   dp_acct_charge_filter(&blind, NULL) == both,
+	tap_ok(dp_accounting_charge_filter(NULL, NULL) == both &&
+		   dp_accounting_charge_filter(&basic, NULL) == both &&
+		   dp_accounting_charge_filter(&zcdp, NULL) == rho &&
+		   dp_accounting_charge_filter(&best, NULL) == rho &&
+		   dp_accounting_charge_filter(&blind, NULL) == both,
 		   "the payer's limit decides");
-	tap_ok(dp_acct_charge_filter(NULL, &basic) == both &&
-		   dp_acct_charge_filter(NULL, &zcdp) == rho &&
-		   dp_acct_charge_filter(NULL, &best) == rho &&
-		   dp_acct_charge_filter(&best, &basic) == both &&
-		   dp_acct_charge_filter(&best, &blind) == both &&
-		   dp_acct_charge_filter(&basic, &best) == both &&
-		   dp_acct_charge_filter(&zcdp, &best) == rho,
+	tap_ok(dp_accounting_charge_filter(NULL, &basic) == both &&
+		   dp_accounting_charge_filter(NULL, &zcdp) == rho &&
+		   dp_accounting_charge_filter(NULL, &best) == rho &&
+		   dp_accounting_charge_filter(&best, &basic) == both &&
+		   dp_accounting_charge_filter(&best, &blind) == both &&
+		   dp_accounting_charge_filter(&basic, &best) == both &&
+		   dp_accounting_charge_filter(&zcdp, &best) == rho,
 		   "the cap has a say");
 
-	dp_acct_charge_gaussian(DP_FILTER_BASIC, 1, 2, 3, &charge);
+	dp_accounting_charge_gaussian(DP_FILTER_BASIC, 1, 2, 3, &charge);
 	tap_ok(charge.epsilon == 1 && charge.delta == 2 && charge.rho == 3,
 		   "epsilon, rho and delta for a basic filter");
-	dp_acct_charge_gaussian(DP_FILTER_ZCDP, 1, 2, 3, &charge);
+	dp_accounting_charge_gaussian(DP_FILTER_ZCDP, 1, 2, 3, &charge);
 	tap_ok(charge.epsilon == DP_FIXED_INFINITE && charge.delta == 0 &&
 		   charge.rho == 3, "rho alone for zcdp");
-	dp_acct_charge_gaussian(DP_FILTER_BEST, 1, 2, zcdp.rho, &charge);
+	dp_accounting_charge_gaussian(DP_FILTER_BEST, 1, 2, zcdp.rho, &charge);
 	tap_ok(charge.epsilon == DP_FIXED_INFINITE && charge.delta == 0 &&
-		   dp_acct_limit_admits(&best, &spent, &charge) &&
-		   dp_acct_limit_admits(&zcdp, &spent, &charge) &&
-		   !dp_acct_limit_admits(&basic, &spent, &charge),
+		   dp_accounting_limit_admits(&best, &spent, &charge) &&
+		   dp_accounting_limit_admits(&zcdp, &spent, &charge) &&
+		   !dp_accounting_limit_admits(&basic, &spent, &charge),
 		   "rho alone for best, which a basic filter refuses");
 }
 

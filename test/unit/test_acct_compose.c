@@ -76,11 +76,11 @@ test_advanced(void)
 		dp_fixed	rho;
 		bool		good;
 
-		good = dp_acct_compose_basic(e, 3, k, &basic, &delta) == DP_OK &&
+		good = dp_accounting_sum_basic(e, 3, k, &basic, &delta) == DP_OK &&
 			basic == fixed(csv_text(&csv, "basic")) &&
 			delta == (dp_fixed) (3 * k);
 		good = good &&
-			dp_acct_compose_advanced(e, 2, k, d, &have, &delta) == DP_OK &&
+			dp_accounting_sum_advanced(e, 2, k, d, &have, &delta) == DP_OK &&
 			agrees_above(wide_of(have), want) &&
 			delta == d + 2 * (dp_fixed) k;
 		for (i = 0; i < BROKEN; i++)
@@ -90,16 +90,17 @@ test_advanced(void)
 									   want);
 
 		/* k e tanh(e/2), which Pade bounds to 10^-5 of it at e = 1 */
-		good = good && dp_acct_rho_from_pure(&rational, &rho) == DP_OK &&
-			dp_acct_zcdp_epsilon(rho * (dp_fixed) k, d, &have) == DP_OK &&
+		good = good && dp_accounting_rho_from_pure(&rational, &rho) == DP_OK &&
+			dp_accounting_epsilon_of_zcdp(rho * (dp_fixed) k, d,
+										  &have) == DP_OK &&
 			wide_of(have) >= csv_number(&csv, "zcdp_tight") *
 			(1 - ORACLE_DIGIT) &&
 			wide_of(have) <= csv_number(&csv, "zcdp_tight") * 1.00002L;
 		if (*csv_text(&csv, "optimal_KOV") != '\0')
 		{
 			want = csv_number(&csv, "optimal_KOV");
-			good = good && dp_acct_compose_optimal(e, 2, k, d, &have,
-												   &delta) == DP_OK &&
+			good = good && dp_accounting_sum_optimal(e, 2, k, d, &have,
+													 &delta) == DP_OK &&
 				agrees_above(wide_of(have), want) && have <= basic &&
 				delta == d + 2 * (dp_fixed) k;
 			optimal_rows++;
@@ -135,31 +136,35 @@ test_example(void)
 		bool		good;
 
 		e = fixed(csv_text(&csv, "max_eps0"));
-		good = dp_acct_compose_advanced(e, 0, k, d, &unused, &unused) ==
+		good = dp_accounting_sum_advanced(e, 0, k, d, &unused, &unused) ==
 			DP_OK;
-		good = good && dp_acct_compose_advanced(e, 0, k, d, &e, &unused) ==
+		good = good && dp_accounting_sum_advanced(e, 0, k, d, &e, &unused) ==
 			DP_OK && fabsl(wide_of(e) /
 						   csv_number(&csv, "thm3_20_eps_at_this") - 1) <
 			1e-12L;
 		if (strcmp(rule, "cor3_21") == 0)
-			good = good && dp_acct_epsilon_for(DP_FIXED_ONE, k, d, &e) ==
+			good = good && dp_accounting_find_epsilon(DP_FIXED_ONE, k, d,
+													  &e) ==
 				DP_OK && fabsl(wide_of(e) / want - 1) < 1e-12L;
 		else if (strcmp(rule, "thm3_20") == 0)
-			good = good && dp_acct_epsilon_for_advanced(DP_FIXED_ONE, k, d,
-														&e) == DP_OK &&
+			good = good && dp_accounting_find_epsilon_advanced(DP_FIXED_ONE, k,
+															   d,
+															   &e) == DP_OK &&
 				fabsl(wide_of(e) / want - 1) < 1e-12L;
 		else if (strcmp(rule, "whitehouse") == 0)
-			good = good && dp_acct_squares_limit(DP_FIXED_ONE, d, &e) ==
+			good = good && dp_accounting_squares_limit(DP_FIXED_ONE, d, &e) ==
 				DP_OK &&
 				fabsl(sqrtl(wide_of(e) / (long double) k) / want - 1) <
 				1e-12L;
 		else if (strcmp(rule, "zcdp_tight") == 0)
-			good = good && dp_acct_zcdp_rho(DP_FIXED_ONE, d, &e) == DP_OK &&
+			good = good && dp_accounting_rho_of_zcdp(DP_FIXED_ONE, d,
+													 &e) == DP_OK &&
 				fabsl(wide_of(e) / ((long double) k * want *
 									tanhl(want / 2)) - 1) < 1e-12L;
 		else if (strcmp(rule, "optimal_KOV") == 0)
-			good = good && dp_acct_epsilon_for_optimal(DP_FIXED_ONE, k, d,
-													   &e) == DP_OK &&
+			good = good && dp_accounting_find_epsilon_optimal(DP_FIXED_ONE, k,
+															  d,
+															  &e) == DP_OK &&
 				fabsl(wide_of(e) / want - 1) < 1e-12L;
 		tap_ok(good, "example_3_7 %s", rule);
 	}
@@ -183,28 +188,31 @@ test_inverse(void)
 	{
 		dp_fixed	total;
 
-		if (dp_acct_epsilon_for(one, ks[i], fixed("1e-6"), &e) != DP_OK ||
-			dp_acct_compose_advanced(e, 0, ks[i], fixed("1e-6"), &total,
-									 &d) != DP_OK)
+		if (dp_accounting_find_epsilon(one, ks[i], fixed("1e-6"),
+									   &e) != DP_OK ||
+			dp_accounting_sum_advanced(e, 0, ks[i], fixed("1e-6"), &total,
+									   &d) != DP_OK)
 			exit(2);
 		inverse = inverse && total <= one;
-		if (dp_acct_epsilon_for_advanced(one, ks[i], fixed("1e-6"), &f) !=
+		if (dp_accounting_find_epsilon_advanced(one, ks[i], fixed("1e-6"),
+												&f) !=
 			DP_OK ||
-			dp_acct_compose_advanced(f, 0, ks[i], fixed("1e-6"), &total,
-									 &d) != DP_OK)
+			dp_accounting_sum_advanced(f, 0, ks[i], fixed("1e-6"), &total,
+									   &d) != DP_OK)
 			exit(2);
 		tight = tight && total <= one && f >= e;
-		if (dp_acct_compose_advanced(f + 1, 0, ks[i], fixed("1e-6"), &total,
-									 &d) != DP_OK)
+		if (dp_accounting_sum_advanced(f + 1, 0, ks[i], fixed("1e-6"), &total,
+									   &d) != DP_OK)
 			exit(2);
 		tight = tight && total > one;
-		if (dp_acct_epsilon_for_optimal(one, ks[i], fixed("1e-6"), &e) !=
+		if (dp_accounting_find_epsilon_optimal(one, ks[i], fixed("1e-6"),
+											   &e) !=
 			DP_OK)
 			exit(2);
 		/* the optimum is never below the theorem or basic composition */
 		best = best && e >= f && e >= one / (dp_fixed) ks[i];
-		if (dp_acct_compose_optimal(e, 0, ks[i], fixed("1e-6"), &total,
-									&d) != DP_OK)
+		if (dp_accounting_sum_optimal(e, 0, ks[i], fixed("1e-6"), &total,
+									  &d) != DP_OK)
 			exit(2);
 		best = best && wide_of(total) <= 1 + 1e-12L &&
 			wide_of(total) >= 1 - 1e-9L;
@@ -214,25 +222,27 @@ test_inverse(void)
 	tap_ok(best, "the inverse of the optimum is at least both, and tight");
 
 	/* errata 4: sqrt(2k ln(1/d')) small makes the corollary false */
-	tap_ok(dp_acct_epsilon_for(one, 10, fixed("0.99"), &e) == DP_E_RANGE &&
-		   dp_acct_epsilon_for(one, 10, fixed("0.999999"), &e) ==
+	tap_ok(dp_accounting_find_epsilon(one, 10, fixed("0.99"),
+									  &e) == DP_E_RANGE &&
+		   dp_accounting_find_epsilon(one, 10, fixed("0.999999"), &e) ==
 		   DP_E_RANGE &&
-		   dp_acct_epsilon_for(one, 10, fixed("0.5"), &e) == DP_OK,
+		   dp_accounting_find_epsilon(one, 10, fixed("0.5"), &e) == DP_OK,
 		   "Corollary 3.21 is refused where it fails");
-	tap_ok(dp_acct_epsilon_for(0, 10, 1, &e) == DP_E_RANGE &&
-		   dp_acct_epsilon_for(one, 0, 1, &e) == DP_E_RANGE &&
-		   dp_acct_epsilon_for(one, 10, 0, &e) == DP_E_RANGE &&
-		   dp_acct_epsilon_for(one, 10, one, &e) == DP_E_RANGE &&
-		   dp_acct_epsilon_for(DP_FIXED_INFINITE, 10, 1, &e) == DP_E_RANGE &&
-		   dp_acct_compose_advanced(one, 0, 0, 1, &e, &d) == DP_E_RANGE &&
-		   dp_acct_compose_advanced(one, 0, 1, one, &e, &d) == DP_E_RANGE &&
-		   dp_acct_compose_advanced(65 * one, 0, 1, 1, &e, &d) ==
+	tap_ok(dp_accounting_find_epsilon(0, 10, 1, &e) == DP_E_RANGE &&
+		   dp_accounting_find_epsilon(one, 0, 1, &e) == DP_E_RANGE &&
+		   dp_accounting_find_epsilon(one, 10, 0, &e) == DP_E_RANGE &&
+		   dp_accounting_find_epsilon(one, 10, one, &e) == DP_E_RANGE &&
+		   dp_accounting_find_epsilon(DP_FIXED_INFINITE, 10, 1,
+									  &e) == DP_E_RANGE &&
+		   dp_accounting_sum_advanced(one, 0, 0, 1, &e, &d) == DP_E_RANGE &&
+		   dp_accounting_sum_advanced(one, 0, 1, one, &e, &d) == DP_E_RANGE &&
+		   dp_accounting_sum_advanced(65 * one, 0, 1, 1, &e, &d) ==
 		   DP_E_OVERFLOW &&
-		   dp_acct_compose_basic(one, 0, 0, &e, &d) == DP_E_RANGE &&
-		   dp_acct_compose_basic(DP_FIXED_INFINITE - 1, 0, 2, &e, &d) ==
+		   dp_accounting_sum_basic(one, 0, 0, &e, &d) == DP_E_RANGE &&
+		   dp_accounting_sum_basic(DP_FIXED_INFINITE - 1, 0, 2, &e, &d) ==
 		   DP_E_OVERFLOW &&
-		   dp_acct_compose_optimal(one, 0, (INT64_C(1) << 20) + 1, 1, &e,
-								   &d) == DP_E_RANGE,
+		   dp_accounting_sum_optimal(one, 0, (INT64_C(1) << 20) + 1, 1, &e,
+									 &d) == DP_E_RANGE,
 		   "domains");
 }
 
@@ -246,30 +256,30 @@ test_cap(void)
 	dp_fixed	d;
 	bool		good;
 
-	good = dp_acct_compose_basic(0, third, 3, &e, &d) == DP_OK &&
+	good = dp_accounting_sum_basic(0, third, 3, &e, &d) == DP_OK &&
 		d == one - 1 &&
-		dp_acct_compose_basic(0, third, 4, &e, &d) == DP_OK && d == one &&
-		dp_acct_compose_basic(0, one, INT64_MAX, &e, &d) == DP_OK &&
+		dp_accounting_sum_basic(0, third, 4, &e, &d) == DP_OK && d == one &&
+		dp_accounting_sum_basic(0, one, INT64_MAX, &e, &d) == DP_OK &&
 		d == one && e == 0;
 	good = good &&
-		dp_acct_compose_advanced(1, third, 3, 1, &e, &d) == DP_OK &&
+		dp_accounting_sum_advanced(1, third, 3, 1, &e, &d) == DP_OK &&
 		d == one &&
-		dp_acct_compose_advanced(1, third, 2, 1, &e, &d) == DP_OK &&
+		dp_accounting_sum_advanced(1, third, 2, 1, &e, &d) == DP_OK &&
 		d == 2 * third + 1 &&
-		dp_acct_compose_advanced(0, one, INT64_MAX, 1, &e, &d) == DP_OK &&
+		dp_accounting_sum_advanced(0, one, INT64_MAX, 1, &e, &d) == DP_OK &&
 		d == one;
 	good = good &&
-		dp_acct_compose_optimal(one, third, 3, 2, &e, &d) == DP_OK &&
+		dp_accounting_sum_optimal(one, third, 3, 2, &e, &d) == DP_OK &&
 		d == one && e > 0 && e <= 3 * one &&
-		dp_acct_compose_optimal(one, third, 2, 2, &e, &d) == DP_OK &&
+		dp_accounting_sum_optimal(one, third, 2, 2, &e, &d) == DP_OK &&
 		d == 2 * third + 2;
-	tap_ok(good && dp_acct_cap_delta(DP_FIXED_INFINITE) == one &&
-		   dp_acct_cap_delta(one - 1) == one - 1, "delta is 1 at most");
-	tap_ok(dp_acct_compose_basic(1, DP_FIXED_INFINITE, 2, &e, &d) ==
+	tap_ok(good && dp_accounting_cap_delta(DP_FIXED_INFINITE) == one &&
+		   dp_accounting_cap_delta(one - 1) == one - 1, "delta is 1 at most");
+	tap_ok(dp_accounting_sum_basic(1, DP_FIXED_INFINITE, 2, &e, &d) ==
 		   DP_E_RANGE &&
-		   dp_acct_compose_advanced(1, DP_FIXED_INFINITE, 2, 1, &e, &d) ==
+		   dp_accounting_sum_advanced(1, DP_FIXED_INFINITE, 2, 1, &e, &d) ==
 		   DP_E_RANGE &&
-		   dp_acct_compose_optimal(1, DP_FIXED_INFINITE, 2, 1, &e, &d) ==
+		   dp_accounting_sum_optimal(1, DP_FIXED_INFINITE, 2, 1, &e, &d) ==
 		   DP_E_RANGE, "an infinite delta is refused");
 }
 
@@ -307,8 +317,8 @@ test_optimal(void)
 				off += moved > 0 ? w * moved : 0;
 				c = c * (k - j) / (j + 1);
 			}
-			if (dp_acct_optimal_delta((dp_fixed) (e0 * 1e24L), k,
-									  (dp_fixed) (at * 1e24L), &have) !=
+			if (dp_accounting_optimal_delta((dp_fixed) (e0 * 1e24L), k,
+											(dp_fixed) (at * 1e24L), &have) !=
 				DP_OK)
 				exit(2);
 			cases++;
@@ -323,10 +333,11 @@ test_optimal(void)
 	{
 		dp_decimal	d;
 
-		tap_ok(dp_acct_optimal_delta(DP_FIXED_ONE, 5, 5 * DP_FIXED_ONE, &d)
+		tap_ok(dp_accounting_optimal_delta(DP_FIXED_ONE, 5, 5 * DP_FIXED_ONE,
+										   &d)
 			   == DP_OK && d.digits == 0, "delta is 0 at k epsilon");
-		tap_ok(dp_acct_optimal_delta(fixed("0.00001"), 1000000,
-									 fixed("0.1"), &d) == DP_OK &&
+		tap_ok(dp_accounting_optimal_delta(fixed("0.00001"), 1000000,
+										   fixed("0.1"), &d) == DP_OK &&
 			   log_of_decimal(&d) < 0, "a million mechanisms");
 	}
 }
@@ -347,14 +358,15 @@ test_concentrated(void)
 		dp_decimal	d;
 		bool		good;
 
-		good = dp_acct_zcdp_epsilon(rho, delta, &e) == DP_OK &&
+		good = dp_accounting_epsilon_of_zcdp(rho, delta, &e) == DP_OK &&
 			agrees_above(wide_of(e), want) &&
-			dp_acct_zcdp_rho(e, delta, &back) == DP_OK &&
+			dp_accounting_rho_of_zcdp(e, delta, &back) == DP_OK &&
 			agrees_above(wide_of(back), wide_of(rho)) &&
-			dp_acct_zcdp_rho(fixed(csv_text(&csv, "eps_tight")) -
-							 fixed("1e-15"), delta, &back) == DP_OK &&
+			dp_accounting_rho_of_zcdp(fixed(csv_text(&csv, "eps_tight")) -
+									  fixed("1e-15"), delta, &back) == DP_OK &&
 			back <= rho &&
-			dp_acct_zcdp_delta(rho, fixed(csv_text(&csv, "eps_tight")), &d)
+			dp_accounting_delta_of_zcdp(rho,
+										fixed(csv_text(&csv, "eps_tight")), &d)
 			== DP_OK &&
 			fabsl(log_of_decimal(&d) -
 				  log_of_text(csv_text(&csv, "delta_back"))) < 1e-12L;
@@ -369,8 +381,8 @@ test_concentrated(void)
 	{
 		dp_decimal	d;
 
-		tap_ok(dp_acct_zcdp_delta(fixed(csv_text(&csv, "rho")),
-								  fixed(csv_text(&csv, "eps")), &d) ==
+		tap_ok(dp_accounting_delta_of_zcdp(fixed(csv_text(&csv, "rho")),
+										   fixed(csv_text(&csv, "eps")), &d) ==
 			   DP_OK && agrees_log(&d, csv_text(&csv, "delta_tight")),
 			   "rho_to_delta rho=%s eps=%s", csv_text(&csv, "rho"),
 			   csv_text(&csv, "eps"));
@@ -383,8 +395,9 @@ test_concentrated(void)
 		long double want = csv_number(&csv, "rho_max_tight");
 
 		loose += !agrees_below(csv_number(&csv, "rho_max_loose_BS16"), want);
-		tap_ok(dp_acct_zcdp_rho(fixed(csv_text(&csv, "eps")),
-								fixed(csv_text(&csv, "delta")), &rho) ==
+		tap_ok(dp_accounting_rho_of_zcdp(fixed(csv_text(&csv, "eps")),
+										 fixed(csv_text(&csv, "delta")),
+										 &rho) ==
 			   DP_OK && agrees_below(wide_of(rho), want),
 			   "eps_to_rho_budget eps=%s delta=%s", csv_text(&csv, "eps"),
 			   csv_text(&csv, "delta"));
@@ -392,10 +405,12 @@ test_concentrated(void)
 	tap_ok(csv.records == 18 && loose == 18,
 		   "eps_to_rho_budget.csv has 18 records; the loose one is caught");
 
-	tap_ok(dp_acct_zcdp_epsilon(0, 1, &e) == DP_OK && e == 0 &&
-		   dp_acct_zcdp_epsilon(1, 0, &e) == DP_E_RANGE &&
-		   dp_acct_zcdp_epsilon(DP_FIXED_INFINITE, 1, &e) == DP_E_RANGE &&
-		   dp_acct_zcdp_rho(DP_FIXED_ONE, DP_FIXED_ONE, &e) == DP_E_RANGE,
+	tap_ok(dp_accounting_epsilon_of_zcdp(0, 1, &e) == DP_OK && e == 0 &&
+		   dp_accounting_epsilon_of_zcdp(1, 0, &e) == DP_E_RANGE &&
+		   dp_accounting_epsilon_of_zcdp(DP_FIXED_INFINITE, 1,
+										 &e) == DP_E_RANGE &&
+		   dp_accounting_rho_of_zcdp(DP_FIXED_ONE, DP_FIXED_ONE,
+									 &e) == DP_E_RANGE,
 		   "domains of the conversions");
 }
 
@@ -415,11 +430,11 @@ test_round_trip(void)
 		dp_fixed	e;
 		dp_fixed	back;
 
-		if (dp_acct_zcdp_epsilon(rho, delta, &e) != DP_OK)
+		if (dp_accounting_epsilon_of_zcdp(rho, delta, &e) != DP_OK)
 			exit(2);
 		if (e == 0)
 			continue;
-		if (dp_acct_zcdp_rho(e - 1, delta, &back) != DP_OK)
+		if (dp_accounting_rho_of_zcdp(e - 1, delta, &back) != DP_OK)
 			exit(2);
 		/* one unit less must not prove more than rounding explains */
 		bad += wide_of(back) > wide_of(rho) * (1 + 1e-12L) + 1e-22L;
@@ -448,7 +463,7 @@ test_group(void)
 		caught += !agrees_above((long double) g * wide_of(charge.delta) *
 								expl(wide_of(charge.epsilon) *
 									 (long double) (g - 1)), want);
-		tap_ok(dp_acct_group(&charge, g, &group) == DP_OK &&
+		tap_ok(dp_accounting_group(&charge, g, &group) == DP_OK &&
 			   group.epsilon == fixed(csv_text(&csv, "eps_group")) &&
 			   agrees_above(wide_of(group.delta), want) &&
 			   group.rho == 7 * (dp_fixed) (g * g),
@@ -461,17 +476,17 @@ test_group(void)
 		dp_charge	charge = {DP_FIXED_ONE * 30, 1, 1000};
 		dp_charge	group;
 
-		tap_ok(dp_acct_group(&charge, 9, &group) == DP_OK &&
+		tap_ok(dp_accounting_group(&charge, 9, &group) == DP_OK &&
 			   group.delta == DP_FIXED_ONE, "a hopeless group: delta 1");
 		charge.epsilon = DP_FIXED_INFINITE;
-		tap_ok(dp_acct_group(&charge, 2, &group) == DP_OK &&
+		tap_ok(dp_accounting_group(&charge, 2, &group) == DP_OK &&
 			   group.delta == DP_FIXED_ONE &&
 			   group.epsilon == DP_FIXED_INFINITE && group.rho == 4,
 			   "no pure epsilon: only rho is known for a group");
 		charge.epsilon = 0;
-		tap_ok(dp_acct_group(&charge, 3, &group) == DP_OK &&
+		tap_ok(dp_accounting_group(&charge, 3, &group) == DP_OK &&
 			   group.delta == 3000, "epsilon 0: g delta");
-		tap_ok(dp_acct_group(&charge, 0, &group) == DP_E_RANGE, "g = 0");
+		tap_ok(dp_accounting_group(&charge, 0, &group) == DP_E_RANGE, "g = 0");
 	}
 }
 
@@ -492,12 +507,15 @@ test_odometer(void)
 		long double want = csv_number(&csv, "eps_j");
 		bool		good;
 
-		good = dp_acct_odometer(rho, delta, &e) == DP_OK &&
+		good = dp_accounting_odometer_read(rho, delta, &e) == DP_OK &&
 			agrees_above(wide_of(e), want) &&
-			dp_acct_odometer(rho - 1, delta, &next) == DP_OK && next == e &&
-			dp_acct_odometer(rho + 1, delta, &next) == DP_OK && next > e;
+			dp_accounting_odometer_read(rho - 1, delta,
+										&next) == DP_OK && next == e &&
+			dp_accounting_odometer_read(rho + 1, delta,
+										&next) == DP_OK && next > e;
 		if (j == 0)
-			good = good && dp_acct_odometer(1, delta, &next) == DP_OK &&
+			good = good && dp_accounting_odometer_read(1, delta,
+													   &next) == DP_OK &&
 				next == e;
 		/* without the union over j */
 		caught += !agrees_above(wide_of(rho) +
@@ -507,9 +525,10 @@ test_odometer(void)
 	}
 	tap_ok(csv.records == 28 && caught == 28,
 		   "odometer.csv has 28 records; one delta for all j is caught");
-	tap_ok(dp_acct_odometer(0, 1, &e) == DP_OK && e == 0 &&
-		   dp_acct_odometer(DP_FIXED_INFINITE, 1, &e) == DP_E_RANGE &&
-		   dp_acct_odometer(DP_FIXED_INFINITE - 1, 1, &e) == DP_OK,
+	tap_ok(dp_accounting_odometer_read(0, 1, &e) == DP_OK && e == 0 &&
+		   dp_accounting_odometer_read(DP_FIXED_INFINITE, 1,
+									   &e) == DP_E_RANGE &&
+		   dp_accounting_odometer_read(DP_FIXED_INFINITE - 1, 1, &e) == DP_OK,
 		   "corners of the odometer");
 }
 

@@ -183,16 +183,18 @@ test_pure(void)
 		csv_fraction(&csv, "rational_upper_exact", &num, &den);
 		e = ratio(p, q);
 		pade = ratio(num, den);
-		if (dp_acct_fixed_from_rational(&pade, DP_ROUND_UP, &want) != DP_OK ||
-			dp_acct_fixed_from_rational(&e, DP_ROUND_UP, &ceiling) != DP_OK)
+		if (dp_accounting_fixed_from_rational(&pade, DP_ROUND_UP,
+											  &want) != DP_OK ||
+			dp_accounting_fixed_from_rational(&e, DP_ROUND_UP,
+											  &ceiling) != DP_OK)
 			exit(2);
 		if (ceiling < want)
 			want = ceiling;
-		tap_ok(dp_acct_rho_from_pure(&e, &rho) == DP_OK && rho == want &&
+		tap_ok(dp_accounting_rho_from_pure(&e, &rho) == DP_OK && rho == want &&
 			   rho + 1 > fixed_text(csv_text(&csv, "tight_eps_tanh"), &ulp),
 			   "pure_to_rho eps=%s", csv_text(&csv, "eps"));
 		/* sensitivity 1: the discrete law costs e tanh(e/2) */
-		tap_ok(dp_acct_rho_from_laplace(1, &e, &rho) == DP_OK &&
+		tap_ok(dp_accounting_rho_from_laplace(1, &e, &rho) == DP_OK &&
 			   agrees(rho, csv_text(&csv, "tight_eps_tanh")),
 			   "pure_to_rho tanh eps=%s", csv_text(&csv, "eps"));
 	}
@@ -209,7 +211,7 @@ test_pure(void)
 		if (q == 0)
 			q = 1;
 		e = ratio(p, q);
-		status = dp_acct_rho_from_pure(&e, &rho);
+		status = dp_accounting_rho_from_pure(&e, &rho);
 		if (status == DP_E_OVERFLOW)
 			bad += rho != 5 || compare_products(p, DP_FIXED_ONE,
 												DP_FIXED_INFINITE - 1, q) <= 0;
@@ -243,7 +245,7 @@ test_laplace(void)
 		csv_fraction(&csv, "scale", &t, &u);
 		csv_fraction(&csv, "Delta", &d, &one);
 		e = ratio(d * u, t);
-		tap_ok(dp_acct_rho_from_laplace(d, &e, &rho) == DP_OK &&
+		tap_ok(dp_accounting_rho_from_laplace(d, &e, &rho) == DP_OK &&
 			   agrees(rho, csv_text(&csv, "KL")) &&
 			   agrees(rho, csv_text(&csv, "sup_renyi_over_alpha_grid")),
 			   "discrete_laplace_rho b=%s Delta=%llu",
@@ -269,7 +271,7 @@ test_laplace(void)
 		csv_fraction(&csv, "scale", &t, &u);
 		csv_fraction(&csv, "Delta", &d, &one);
 		e = ratio(d * u, t);
-		tap_ok(dp_acct_rho_from_laplace(d, &e, &rho) == DP_OK &&
+		tap_ok(dp_accounting_rho_from_laplace(d, &e, &rho) == DP_OK &&
 			   agrees(rho, csv_text(&csv, "closed_form")) &&
 			   agrees(rho, csv_text(&csv, "summed_KL")),
 			   "discrete_laplace_rho_closed b=%s Delta=%llu",
@@ -283,8 +285,9 @@ test_laplace(void)
 							  wide(exact_laplace[i].den));
 		dp_fixed	rho = 0;
 
-		tap_ok(dp_acct_rho_from_laplace(wide(exact_laplace[i].sensitivity),
-										&e, &rho) == DP_OK &&
+		tap_ok(dp_accounting_rho_from_laplace(
+				wide(exact_laplace[i].sensitivity),
+											  &e, &rho) == DP_OK &&
 			   rho == wide(exact_laplace[i].rho),
 			   "Laplace, 24 digits: sensitivity %s, epsilon %s/%s",
 			   exact_laplace[i].sensitivity, exact_laplace[i].num,
@@ -322,8 +325,8 @@ test_laplace_random(void)
 		x = (long double) e.num / (long double) e.den;
 		if (x > 1e14L)
 			continue;
-		if (dp_acct_rho_from_laplace(d, &e, &rho) != DP_OK ||
-			dp_acct_rho_from_pure(&e, &pure) != DP_OK)
+		if (dp_accounting_rho_from_laplace(d, &e, &rho) != DP_OK ||
+			dp_accounting_rho_from_pure(&e, &pure) != DP_OK)
 		{
 			bad++;
 			continue;
@@ -347,17 +350,21 @@ test_errors(void)
 	dp_rational broken = {1, 0};
 	dp_fixed	rho = 9;
 
-	tap_ok(dp_acct_rho_from_laplace(0, &e, &rho) == DP_E_RANGE && rho == 9,
+	tap_ok(dp_accounting_rho_from_laplace(0, &e,
+										  &rho) == DP_E_RANGE && rho == 9,
 		   "sensitivity 0");
-	tap_ok(dp_acct_rho_from_laplace(1, &zero, &rho) == DP_E_RANGE && rho == 9,
+	tap_ok(dp_accounting_rho_from_laplace(1, &zero,
+										  &rho) == DP_E_RANGE && rho == 9,
 		   "Laplace with epsilon 0");
-	tap_ok(dp_acct_rho_from_laplace(1, &huge, &rho) == DP_E_OVERFLOW &&
-		   dp_acct_rho_from_pure(&huge, &rho) == DP_E_OVERFLOW && rho == 9,
+	tap_ok(dp_accounting_rho_from_laplace(1, &huge, &rho) == DP_E_OVERFLOW &&
+		   dp_accounting_rho_from_pure(&huge,
+									   &rho) == DP_E_OVERFLOW && rho == 9,
 		   "epsilon too large, untouched");
-	tap_ok(dp_acct_rho_from_laplace(1, &broken, &rho) == DP_E_RANGE &&
-		   dp_acct_rho_from_pure(&broken, &rho) == DP_E_RANGE && rho == 9,
+	tap_ok(dp_accounting_rho_from_laplace(1, &broken, &rho) == DP_E_RANGE &&
+		   dp_accounting_rho_from_pure(&broken,
+									   &rho) == DP_E_RANGE && rho == 9,
 		   "denominator 0");
-	tap_ok(dp_acct_rho_from_pure(&zero, &rho) == DP_OK && rho == 0,
+	tap_ok(dp_accounting_rho_from_pure(&zero, &rho) == DP_OK && rho == 0,
 		   "pure epsilon 0 costs nothing");
 }
 

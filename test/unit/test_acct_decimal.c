@@ -16,7 +16,7 @@ typedef int (*to_groups) (dp_fixed x, uint16_t *digits, int *weight,
 static int
 broken_groups(dp_fixed x, uint16_t *digits, int *weight, int *scale)
 {
-	int			n = dp_acct_fixed_to_groups(x, digits, weight, scale);
+	int			n = dp_accounting_fixed_to_groups(x, digits, weight, scale);
 
 	if (n < 3)
 		(*weight)--;
@@ -100,24 +100,29 @@ wrong_trips(int rounds)
 		bool		exact = false;
 		int			weight;
 		int			scale;
-		int			n = dp_acct_fixed_to_groups(x, digits, &weight, &scale);
+		int			n = dp_accounting_fixed_to_groups(x, digits, &weight,
+													  &scale);
 
-		wrong += dp_acct_fixed_from_groups(digits, n, weight, DP_ROUND_DOWN,
-										   &down, &exact) != DP_OK ||
+		wrong += dp_accounting_fixed_from_groups(digits, n, weight,
+												 DP_ROUND_DOWN,
+												 &down, &exact) != DP_OK ||
 			!exact || down != x;
-		wrong += dp_acct_fixed_from_groups(digits, n, weight, DP_ROUND_UP,
-										   &up, &exact) != DP_OK ||
+		wrong += dp_accounting_fixed_from_groups(digits, n, weight,
+												 DP_ROUND_UP,
+												 &up, &exact) != DP_OK ||
 			!exact || up != x;
 		/* with digits beyond the grid */
 		for (; weight - n + 1 > -6; n++)
 			digits[n] = 0;
 		digits[n++] = 0;
 		digits[n++] = (uint16_t) (1 + stream_below(&s, 9999));
-		wrong += dp_acct_fixed_from_groups(digits, n, weight, DP_ROUND_DOWN,
-										   &down, &exact) != DP_OK ||
+		wrong += dp_accounting_fixed_from_groups(digits, n, weight,
+												 DP_ROUND_DOWN,
+												 &down, &exact) != DP_OK ||
 			exact || down != x;
-		wrong += dp_acct_fixed_from_groups(digits, n, weight, DP_ROUND_UP,
-										   &up, &exact) != DP_OK ||
+		wrong += dp_accounting_fixed_from_groups(digits, n, weight,
+												 DP_ROUND_UP,
+												 &up, &exact) != DP_OK ||
 			exact || up != x + 1;
 	}
 	return wrong;
@@ -135,46 +140,48 @@ test_edges(void)
 	int			scale;
 	int			i;
 
-	tap_ok(dp_acct_fixed_to_groups(0, digits, &weight, &scale) == 0 &&
+	tap_ok(dp_accounting_fixed_to_groups(0, digits, &weight, &scale) == 0 &&
 		   scale == 0, "zero has no groups");
-	tap_ok(dp_acct_fixed_from_groups(digits, 0, 0, DP_ROUND_UP, &x,
-									 &exact) == DP_OK && x == 0 && exact,
+	tap_ok(dp_accounting_fixed_from_groups(digits, 0, 0, DP_ROUND_UP, &x,
+										   &exact) == DP_OK && x == 0 && exact,
 		   "no groups are zero");
-	tap_ok(dp_acct_fixed_to_groups(DP_FIXED_INFINITE - 1, digits, &weight,
-								   &scale) == DP_FIXED_GROUPS &&
+	tap_ok(dp_accounting_fixed_to_groups(DP_FIXED_INFINITE - 1, digits,
+										 &weight, &scale) == DP_FIXED_GROUPS &&
 		   weight == 3 && scale == 24, "the largest finite number");
-	tap_ok(dp_acct_fixed_to_groups(fixed("0.1"), digits, &weight,
-								   &scale) == 1 && digits[0] == 1000 &&
+	tap_ok(dp_accounting_fixed_to_groups(fixed("0.1"), digits, &weight,
+										 &scale) == 1 && digits[0] == 1000 &&
 		   weight == -1 && scale == 1, "0.1 is one group");
-	tap_ok(dp_acct_fixed_to_groups(fixed("10000"), digits, &weight,
-								   &scale) == 1 && digits[0] == 1 &&
+	tap_ok(dp_accounting_fixed_to_groups(fixed("10000"), digits, &weight,
+										 &scale) == 1 && digits[0] == 1 &&
 		   weight == 1 && scale == 0, "10000 is one group");
 	for (i = 0; i < 9; i++)
 		nines[i] = 9999;
-	tap_ok(dp_acct_fixed_from_groups(nines, 9, 2, DP_ROUND_DOWN, &x,
-									 &exact) == DP_OK && exact &&
+	tap_ok(dp_accounting_fixed_from_groups(nines, 9, 2, DP_ROUND_DOWN, &x,
+										   &exact) == DP_OK && exact &&
 		   x == wide("999999999999999999999999999999999999"),
 		   "the largest number read");
 	x = 5;
-	tap_ok(dp_acct_fixed_from_groups(given, 1, 3, DP_ROUND_DOWN, &x,
-									 &exact) == DP_E_OVERFLOW && x == 5,
+	tap_ok(dp_accounting_fixed_from_groups(given, 1, 3, DP_ROUND_DOWN, &x,
+										   &exact) == DP_E_OVERFLOW && x == 5,
 		   "10^12 is too large, untouched");
-	tap_ok(dp_acct_fixed_from_groups(given, 1, -7, DP_ROUND_UP, &x,
-									 &exact) == DP_OK && x == 1 && !exact &&
-		   dp_acct_fixed_from_groups(given, 1, -3000, DP_ROUND_DOWN, &x,
-									 &exact) == DP_OK && x == 0 && !exact,
+	tap_ok(dp_accounting_fixed_from_groups(given, 1, -7, DP_ROUND_UP, &x,
+										   &exact) == DP_OK && x == 1 &&
+										   !exact &&
+		   dp_accounting_fixed_from_groups(given, 1, -3000, DP_ROUND_DOWN, &x,
+										   &exact) == DP_OK && x == 0 &&
+										   !exact,
 		   "far below the grid: up to one unit, down to zero");
 	given[0] = 10000;
 	x = 5;
-	tap_ok(dp_acct_fixed_from_groups(given, 2, 0, DP_ROUND_DOWN, &x,
-									 &exact) == DP_E_RANGE && x == 5,
+	tap_ok(dp_accounting_fixed_from_groups(given, 2, 0, DP_ROUND_DOWN, &x,
+										   &exact) == DP_E_RANGE && x == 5,
 		   "a group of 10000 is out of range");
 }
 
 int
 main(void)
 {
-	int			wrong = wrong_digits(dp_acct_fixed_to_groups, 20000);
+	int			wrong = wrong_digits(dp_accounting_fixed_to_groups, 20000);
 
 	tap_ok(wrong == 0, "20000 random numbers: groups are their digits (%d)",
 		   wrong);

@@ -28,7 +28,7 @@ test_sigma(void)
 		BIGNUM	   *x;
 		BIGNUM	   *y;
 
-		if (dp_acct_sigma_from_variance(g, &v, &sigma) != DP_OK)
+		if (dp_accounting_sigma_from_variance(g, &v, &sigma) != DP_OK)
 			continue;
 		/* sigma^2 den >= g^2 num > (sigma - 1)^2 den */
 		x = big(sigma);
@@ -47,9 +47,9 @@ test_sigma(void)
 		BN_free(x);
 
 		/* what is read again is not below v, nor above (sigma/g)^2 */
-		if (dp_acct_variance_from_sigma(sigma, g, &got) != DP_OK)
+		if (dp_accounting_variance_from_sigma(sigma, g, &got) != DP_OK)
 			exit(2);
-		bad += dp_mech_rational_compare(&got, &v) < 0;
+		bad += dp_numbers_rational_compare(&got, &v) < 0;
 		x = big(sigma);
 		big_times(x, sigma);
 		big_times(x, got.den);
@@ -70,24 +70,29 @@ test_sigma(void)
 		dp_fixed	sigma;
 
 		v = ratio(49, 4);
-		tap_ok(dp_acct_sigma_from_variance(DP_FIXED_ONE, &v, &sigma) == DP_OK
+		tap_ok(dp_accounting_sigma_from_variance(DP_FIXED_ONE, &v,
+												 &sigma) == DP_OK
 			   && sigma == fixed("3.5") &&
-			   dp_acct_variance_from_sigma(fixed("0.1"), DP_FIXED_ONE, &v) ==
+			   dp_accounting_variance_from_sigma(fixed("0.1"), DP_FIXED_ONE,
+												 &v) ==
 			   DP_OK && v.num == 1 && v.den == 100 &&
-			   dp_acct_variance_from_sigma(fixed("2"), fixed("3"), &v) ==
+			   dp_accounting_variance_from_sigma(fixed("2"), fixed("3"), &v) ==
 			   DP_OK && v.num == 4 && v.den == 9, "small ratios are exact");
-		tap_ok(dp_acct_variance_from_sigma(0, 1, &v) == DP_E_RANGE &&
-			   dp_acct_variance_from_sigma(1, 0, &v) == DP_E_RANGE &&
-			   dp_acct_variance_from_sigma(DP_FIXED_INFINITE, 1, &v) ==
+		tap_ok(dp_accounting_variance_from_sigma(0, 1, &v) == DP_E_RANGE &&
+			   dp_accounting_variance_from_sigma(1, 0, &v) == DP_E_RANGE &&
+			   dp_accounting_variance_from_sigma(DP_FIXED_INFINITE, 1, &v) ==
 			   DP_E_RANGE &&
-			   dp_acct_variance_from_sigma(1, DP_FIXED_ONE * 1000 + 1, &v) ==
+			   dp_accounting_variance_from_sigma(1, DP_FIXED_ONE * 1000 + 1,
+												 &v) ==
 			   DP_E_RANGE &&
-			   dp_acct_variance_from_sigma(DP_FIXED_ONE * 1000 + 1, 1, &v) ==
+			   dp_accounting_variance_from_sigma(DP_FIXED_ONE * 1000 + 1, 1,
+												 &v) ==
 			   DP_E_OVERFLOW &&
-			   dp_acct_sigma_from_variance(DP_FIXED_INFINITE, &v, &sigma) ==
+			   dp_accounting_sigma_from_variance(DP_FIXED_INFINITE, &v,
+												 &sigma) ==
 			   DP_E_RANGE, "domains of sigma");
 		v = ratio((dp_uint128) 1 << 126, 1);
-		tap_ok(dp_acct_sigma_from_variance(DP_FIXED_ONE, &v, &sigma) ==
+		tap_ok(dp_accounting_sigma_from_variance(DP_FIXED_ONE, &v, &sigma) ==
 			   DP_E_OVERFLOW, "a sigma too large");
 	}
 }
@@ -139,7 +144,8 @@ test_gaussian_error(void)
 				long double w = (long double) variances[i].num /
 					(long double) variances[i].den;
 
-				if (dp_acct_gaussian_error(&variances[i], k, beta, &a) !=
+				if (dp_accounting_error_of_gaussian(&variances[i], k, beta,
+													&a) !=
 					DP_OK)
 					exit(2);
 				cases++;
@@ -159,22 +165,26 @@ test_gaussian_error(void)
 
 	/* large sigma: the integral, at most one more than the least */
 	v.num = (dp_uint128) 10000 * 10000;
-	tap_ok(dp_acct_gaussian_error(&v, 1, fixed("0.05"), &a) == DP_OK &&
+	tap_ok(dp_accounting_error_of_gaussian(&v, 1, fixed("0.05"),
+										   &a) == DP_OK &&
 		   (a == 19599 || a == 19600), "sigma 10000");
 	v.num = (dp_uint128) 1 << 90;
-	tap_ok(dp_acct_gaussian_error(&v, 1, fixed("0.05"), &a) == DP_OK &&
+	tap_ok(dp_accounting_error_of_gaussian(&v, 1, fixed("0.05"),
+										   &a) == DP_OK &&
 		   fabsl((long double) a / 0x1p45L / 1.95996398454005423552L - 1) <
 		   1e-11L, "sigma 2^45");
-	tap_ok(dp_acct_gaussian_error(&v, 0, 1, &a) == DP_E_RANGE &&
-		   dp_acct_gaussian_error(&v, 1, 0, &a) == DP_E_RANGE &&
-		   dp_acct_gaussian_error(&v, 1, DP_FIXED_ONE, &a) == DP_E_RANGE,
+	tap_ok(dp_accounting_error_of_gaussian(&v, 0, 1, &a) == DP_E_RANGE &&
+		   dp_accounting_error_of_gaussian(&v, 1, 0, &a) == DP_E_RANGE &&
+		   dp_accounting_error_of_gaussian(&v, 1, DP_FIXED_ONE,
+										   &a) == DP_E_RANGE,
 		   "domains of the error");
 	v.num = (dp_uint128) 1 << 110;
-	tap_ok(dp_acct_gaussian_error(&v, 1, 1, &a) == DP_E_RANGE,
+	tap_ok(dp_accounting_error_of_gaussian(&v, 1, 1, &a) == DP_E_RANGE,
 		   "a variance too large");
 	v.num = 1;
 	v.den = (dp_uint128) 1 << 120;
-	tap_ok(dp_acct_gaussian_error(&v, INT64_MAX, 1, &a) == DP_OK && a == 0,
+	tap_ok(dp_accounting_error_of_gaussian(&v, INT64_MAX, 1,
+										   &a) == DP_OK && a == 0,
 		   "hardly any noise");
 }
 
@@ -197,28 +207,29 @@ test_response(void)
 		e = fixed(text);
 		if (slash != NULL)
 			e /= (dp_fixed) wide(slash + 1);
-		if (dp_acct_response_error(900, 2, e, &other) != DP_OK)
+		if (dp_accounting_error_of_response(900, 2, e, &other) != DP_OK)
 			exit(2);
 		have = wide_of(other) * wide_of(other) / 900;
 		/* the probability of the truth for that of a lie */
 		caught += !agrees_above(want * expl(wide_of(e)), want);
 		tap_ok(agrees_above(have, want * (1 - 1e-15L)) &&
-			   dp_acct_response_error(900, 5, e, &e) == DP_OK &&
+			   dp_accounting_error_of_response(900, 5, e, &e) == DP_OK &&
 			   e <= 2 * other && e + 4 >= 2 * other,
 			   "randomized_response eps=%s", text);
 	}
 	tap_ok(csv.records == 5 && caught == 5,
 		   "randomized_response.csv has 5 records");
-	tap_ok(dp_acct_two_coins_error(1200, &e) == DP_OK && e == fixed("30") &&
-		   dp_acct_two_coins_error(1, &e) == DP_OK &&
+	tap_ok(dp_accounting_error_of_coins(1200,
+										&e) == DP_OK && e == fixed("30") &&
+		   dp_accounting_error_of_coins(1, &e) == DP_OK &&
 		   agrees_above(wide_of(e), sqrtl(3) / 2), "the two coins");
-	tap_ok(dp_acct_two_coins_error(0, &e) == DP_E_RANGE &&
-		   dp_acct_response_error(0, 2, 1, &e) == DP_E_RANGE &&
-		   dp_acct_response_error(1, 1, 1, &e) == DP_E_RANGE &&
-		   dp_acct_response_error(1, 2, 0, &e) == DP_E_RANGE &&
-		   dp_acct_response_error(1, 2, DP_FIXED_INFINITE, &e) ==
+	tap_ok(dp_accounting_error_of_coins(0, &e) == DP_E_RANGE &&
+		   dp_accounting_error_of_response(0, 2, 1, &e) == DP_E_RANGE &&
+		   dp_accounting_error_of_response(1, 1, 1, &e) == DP_E_RANGE &&
+		   dp_accounting_error_of_response(1, 2, 0, &e) == DP_E_RANGE &&
+		   dp_accounting_error_of_response(1, 2, DP_FIXED_INFINITE, &e) ==
 		   DP_E_RANGE &&
-		   dp_acct_response_error(INT64_MAX, INT64_MAX, 1, &e) ==
+		   dp_accounting_error_of_response(INT64_MAX, INT64_MAX, 1, &e) ==
 		   DP_E_OVERFLOW, "domains of the standard errors");
 }
 

@@ -18,7 +18,7 @@ limit_of(dp_filter filter, dp_fixed epsilon, dp_fixed delta)
 {
 	dp_limit	limit;
 
-	if (dp_acct_limit_make(filter, epsilon, delta, &limit) != DP_OK)
+	if (dp_accounting_limit_make(filter, epsilon, delta, &limit) != DP_OK)
 	{
 		fprintf(stderr, "no limit\n");
 		exit(2);
@@ -35,7 +35,7 @@ pure_charge(const char *text)
 
 	charge.epsilon = fixed(text);
 	e = ratio(charge.epsilon, DP_FIXED_ONE);
-	if (dp_acct_rho_from_pure(&e, &charge.rho) != DP_OK)
+	if (dp_accounting_rho_from_pure(&e, &charge.rho) != DP_OK)
 		exit(2);
 	return charge;
 }
@@ -47,8 +47,8 @@ admitted(const dp_limit *limit, const dp_charge *charge, int64_t most)
 	dp_spent	spent = {0};
 
 	while (spent.charges < most &&
-		   dp_acct_limit_admits(limit, &spent, charge))
-		if (dp_acct_spent_add(&spent, charge) != DP_OK)
+		   dp_accounting_limit_admits(limit, &spent, charge))
+		if (dp_accounting_spent_add(&spent, charge) != DP_OK)
 			exit(2);
 	return spent.charges;
 }
@@ -83,14 +83,14 @@ test_max_calls(void)
 
 			limit = limit_of(all_filters[i], epsilon, 2 * delta);
 			good = good &&
-				dp_acct_limit_calls(&limit, &none, &charge) == want &&
+				dp_accounting_limit_calls(&limit, &none, &charge) == want &&
 				admitted(&limit, &charge, 100000) == want;
 		}
 		/* rho = eps^2/2, the looser conversion */
 		limit = limit_of(DP_FILTER_ZCDP, epsilon, 2 * delta);
 		half.rho = (dp_fixed) (e.num * e.num * (DP_FIXED_ONE /
 												(2 * e.den * e.den)));
-		good = good && dp_acct_limit_calls(&limit, &none, &half) ==
+		good = good && dp_accounting_limit_calls(&limit, &none, &half) ==
 			strtoll(csv_text(&csv, "zcdp_half_eps2"), NULL, 10);
 		tap_ok(good, "filter_max_calls E=%s d'=%s eps=%s",
 			   csv_text(&csv, "eps_budget"), csv_text(&csv, "delta_budget"),
@@ -140,8 +140,8 @@ test_sequences(void)
 		{
 			dp_charge	charge = pure_charge(sequence_step(name, i));
 
-			if (dp_acct_spent_add(&spent, &charge) != DP_OK ||
-				dp_acct_charge_add(&sum, &charge) != DP_OK)
+			if (dp_accounting_spent_add(&spent, &charge) != DP_OK ||
+				dp_accounting_charge_add(&sum, &charge) != DP_OK)
 				exit(2);
 		}
 		good = spent.epsilon == fixed(csv_text(&csv, "basic_sum_eps")) &&
@@ -160,9 +160,9 @@ test_sequences(void)
 		for (i = 1; i < 3; i++)
 		{
 			limit = limit_of(all_filters[i], loss + loss / 1000000, 2 * delta);
-			good = good && dp_acct_limit_admits(&limit, &none, &sum);
+			good = good && dp_accounting_limit_admits(&limit, &none, &sum);
 			limit = limit_of(all_filters[i], loss - loss / 1000000, 2 * delta);
-			good = good && !dp_acct_limit_admits(&limit, &none, &sum);
+			good = good && !dp_accounting_limit_admits(&limit, &none, &sum);
 		}
 
 		/* likewise the advanced filter; the grid rounds squares up */
@@ -171,10 +171,10 @@ test_sequences(void)
 		loss = fixed(csv_text(&csv, "whitehouse_lhs"));
 		limit = limit_of(DP_FILTER_ADVANCED, loss + loss / 1000000000000ULL,
 						 2 * delta);
-		good = good && dp_acct_limit_holds(&limit, &spent);
+		good = good && dp_accounting_limit_holds(&limit, &spent);
 		limit = limit_of(DP_FILTER_ADVANCED, loss - loss / 1000000000000ULL,
 						 2 * delta);
-		good = good && !dp_acct_limit_holds(&limit, &spent);
+		good = good && !dp_accounting_limit_holds(&limit, &spent);
 		tap_ok(good, "filters %s d'=%s n=%d", name,
 			   csv_text(&csv, "delta_prime"), n);
 	}
@@ -205,21 +205,21 @@ test_specification(void)
 
 	/* after the clause on epsilon failed, the one on rho still stands */
 	for (i = 0; i < 200; i++)
-		(void) dp_acct_spent_add(&spent, &hundredth);
-	tap_ok(dp_acct_limit_calls(&limit, &spent, &hundredth) == 287,
+		(void) dp_accounting_spent_add(&spent, &hundredth);
+	tap_ok(dp_accounting_limit_calls(&limit, &spent, &hundredth) == 287,
 		   "200 of 487 spent: 287 left");
-	tap_ok(dp_acct_limit_calls(&limit, &spent, &tenth) == 2,
+	tap_ok(dp_accounting_limit_calls(&limit, &spent, &tenth) == 2,
 		   "a large charge must then fit rho");
 	hundredth.epsilon = DP_FIXED_INFINITE;
-	tap_ok(dp_acct_limit_calls(&limit, &spent, &hundredth) == 287,
+	tap_ok(dp_accounting_limit_calls(&limit, &spent, &hundredth) == 287,
 		   "a charge without pure epsilon is judged by rho");
 	limit.filter = DP_FILTER_BASIC;
-	tap_ok(dp_acct_limit_calls(&limit, &spent, &hundredth) == 0 &&
-		   !dp_acct_limit_admits(&limit, &spent, &hundredth),
+	tap_ok(dp_accounting_limit_calls(&limit, &spent, &hundredth) == 0 &&
+		   !dp_accounting_limit_admits(&limit, &spent, &hundredth),
 		   "and never admitted by basic");
 	limit.filter = (dp_filter) 77;
-	tap_ok(!dp_acct_limit_admits(&limit, &(dp_spent) {0}, &tenth) &&
-		   dp_acct_limit_calls(&limit, &(dp_spent) {0}, &tenth) == 0,
+	tap_ok(!dp_accounting_limit_admits(&limit, &(dp_spent) {0}, &tenth) &&
+		   dp_accounting_limit_calls(&limit, &(dp_spent) {0}, &tenth) == 0,
 		   "an unknown filter admits nothing");
 }
 
@@ -240,14 +240,16 @@ test_limits(void)
 	{
 		dp_filter	f = all_filters[i];
 
-		tap_ok(dp_acct_limit_make(f, 0, 1000, &limit) == DP_E_RANGE &&
-			   dp_acct_limit_make(f, DP_FIXED_INFINITE, 1000, &limit) ==
+		tap_ok(dp_accounting_limit_make(f, 0, 1000, &limit) == DP_E_RANGE &&
+			   dp_accounting_limit_make(f, DP_FIXED_INFINITE, 1000, &limit) ==
 			   DP_E_RANGE &&
-			   dp_acct_limit_make(f, one, one, &limit) == DP_E_RANGE &&
+			   dp_accounting_limit_make(f, one, one, &limit) == DP_E_RANGE &&
 			   memcmp(&limit, &keep, sizeof(limit)) == 0,
-			   "%s: epsilon 0 or infinite, delta 1", dp_acct_filter_name(f));
+			   "%s: epsilon 0 or infinite, delta 1",
+			   dp_accounting_filter_name(f));
 	}
-	tap_ok(dp_acct_limit_make((dp_filter) 9, one, 1000, &limit) == DP_E_RANGE,
+	tap_ok(dp_accounting_limit_make((dp_filter) 9, one, 1000,
+									&limit) == DP_E_RANGE,
 		   "an unknown filter has no limit");
 
 	limit = limit_of(DP_FILTER_BASIC, one, fixed("1e-6"));
@@ -258,32 +260,35 @@ test_limits(void)
 		   limit.delta == 1001, "an odd delta is split without loss");
 	limit = limit_of(DP_FILTER_ZCDP, one, fixed("2e-6"));
 	tap_ok(limit.rho > 0 &&
-		   dp_acct_rho_certified(limit.epsilon, limit.delta_conversion,
-								 limit.rho, limit.alpha),
+		   dp_accounting_rho_certified(limit.epsilon, limit.delta_conversion,
+									   limit.rho, limit.alpha),
 		   "a zcdp limit holds a proof");
 
 	limit = limit_of(DP_FILTER_BEST, one, 0);
 	tap_ok(limit.rho == 0 && limit.delta_sum == 0 &&
-		   dp_acct_limit_calls(&limit, &none, &tiny) == INT64_MAX &&
-		   !dp_acct_limit_admits(&limit, &none,
-								 &(dp_charge) {DP_FIXED_INFINITE, 0, 0}),
+		   dp_accounting_limit_calls(&limit, &none, &tiny) == INT64_MAX &&
+		   !dp_accounting_limit_admits(&limit, &none,
+									   &(dp_charge) {DP_FIXED_INFINITE, 0, 0}),
 		   "best with delta 0 is basic, also for rho 0 without epsilon");
-	tap_ok(dp_acct_limit_make(DP_FILTER_ZCDP, one, 0, &limit) == DP_E_RANGE &&
-		   dp_acct_limit_make(DP_FILTER_ZCDP, one, 1, &limit) == DP_E_RANGE,
+	tap_ok(dp_accounting_limit_make(DP_FILTER_ZCDP, one, 0,
+									&limit) == DP_E_RANGE &&
+		   dp_accounting_limit_make(DP_FILTER_ZCDP, one, 1,
+									&limit) == DP_E_RANGE,
 		   "zcdp without a delta to convert with is refused");
 
 	for (i = 0; i < FILTERS; i++)
-		tap_ok(dp_acct_filter_parse(dp_acct_filter_name(all_filters[i]),
-									&filter) && filter == all_filters[i],
-			   "name of %s", dp_acct_filter_name(all_filters[i]));
+		tap_ok(dp_accounting_filter_parse(
+				dp_accounting_filter_name(all_filters[i]),
+										  &filter) && filter == all_filters[i],
+			   "name of %s", dp_accounting_filter_name(all_filters[i]));
 	filter = DP_FILTER_ZCDP;
-	tap_ok(!dp_acct_filter_parse("", &filter) &&
-		   !dp_acct_filter_parse("Best", &filter) &&
-		   !dp_acct_filter_parse("basic ", &filter) &&
-		   !dp_acct_filter_parse("Advanced", &filter) &&
+	tap_ok(!dp_accounting_filter_parse("", &filter) &&
+		   !dp_accounting_filter_parse("Best", &filter) &&
+		   !dp_accounting_filter_parse("basic ", &filter) &&
+		   !dp_accounting_filter_parse("Advanced", &filter) &&
 		   filter == DP_FILTER_ZCDP, "other names are refused");
-	tap_ok(strcmp(dp_acct_filter_name((dp_filter) 4), "unknown") == 0 &&
-		   strcmp(dp_acct_filter_name((dp_filter) -1), "unknown") == 0,
+	tap_ok(strcmp(dp_accounting_filter_name((dp_filter) 4), "unknown") == 0 &&
+		   strcmp(dp_accounting_filter_name((dp_filter) -1), "unknown") == 0,
 		   "no name outside the enumeration");
 }
 
@@ -324,12 +329,13 @@ test_advanced(void)
 			charge.epsilon = e * micro;
 			admits = (squares + (dp_uint128) e * e) * pico <= limit.squares;
 			good = good && admits ==
-				dp_acct_limit_admits(&limit, &spent, &charge) &&
-				(dp_acct_limit_calls(&limit, &spent, &charge) > 0) == admits;
+				dp_accounting_limit_admits(&limit, &spent, &charge) &&
+				(dp_accounting_limit_calls(&limit, &spent,
+										   &charge) > 0) == admits;
 			if (!admits)
 				continue;
 			squares += (dp_uint128) e * e;
-			if (dp_acct_spent_add(&spent, &charge) != DP_OK)
+			if (dp_accounting_spent_add(&spent, &charge) != DP_OK)
 				exit(2);
 			good = good && spent.squares == squares * pico;
 		}
@@ -337,22 +343,24 @@ test_advanced(void)
 	tap_ok(good, "advanced: adaptive sequences by exact sums of squares");
 
 	memset(&spent, 0, sizeof(spent));
-	tap_ok(!dp_acct_limit_admits(&limit, &spent, &impure) &&
-		   dp_acct_limit_calls(&limit, &spent, &impure) == 0,
+	tap_ok(!dp_accounting_limit_admits(&limit, &spent, &impure) &&
+		   dp_accounting_limit_calls(&limit, &spent, &impure) == 0,
 		   "advanced refuses a charge without pure epsilon");
-	(void) dp_acct_spent_add(&spent, &impure);
+	(void) dp_accounting_spent_add(&spent, &impure);
 	tap_ok(spent.squares == DP_FIXED_INFINITE &&
-		   !dp_acct_limit_admits(&limit, &spent, &tenth),
+		   !dp_accounting_limit_admits(&limit, &spent, &tenth),
 		   "and everything after one that another filter admitted");
 	memset(&spent, 0, sizeof(spent));
 	spent.delta = limit.delta_sum;
-	tap_ok(dp_acct_limit_admits(&limit, &spent, &tenth) &&
+	tap_ok(dp_accounting_limit_admits(&limit, &spent, &tenth) &&
 		   (tenth.delta = 1) &&
-		   !dp_acct_limit_admits(&limit, &spent, &tenth),
+		   !dp_accounting_limit_admits(&limit, &spent, &tenth),
 		   "advanced bounds the sum of deltas by its half");
-	tap_ok(dp_acct_limit_make(DP_FILTER_ADVANCED, DP_FIXED_ONE, 0, &limit) ==
+	tap_ok(dp_accounting_limit_make(DP_FILTER_ADVANCED, DP_FIXED_ONE, 0,
+									&limit) ==
 		   DP_E_RANGE &&
-		   dp_acct_limit_make(DP_FILTER_ADVANCED, DP_FIXED_ONE, 1, &limit) ==
+		   dp_accounting_limit_make(DP_FILTER_ADVANCED, DP_FIXED_ONE, 1,
+									&limit) ==
 		   DP_E_RANGE, "advanced without a delta to convert with is refused");
 }
 
@@ -369,15 +377,15 @@ test_overflow(void)
 	dp_spent	kept;
 	int			i;
 
-	tap_ok(dp_acct_charge_add(&sum, &unit) == DP_E_OVERFLOW &&
+	tap_ok(dp_accounting_charge_add(&sum, &unit) == DP_E_OVERFLOW &&
 		   sum.epsilon == top && sum.rho == top && sum.delta == top,
 		   "a composed charge that does not fit is refused, untouched");
 	sum = unit;
-	tap_ok(dp_acct_charge_add(&sum, &no_epsilon) == DP_OK &&
+	tap_ok(dp_accounting_charge_add(&sum, &no_epsilon) == DP_OK &&
 		   sum.epsilon == DP_FIXED_INFINITE && sum.rho == 2 && sum.delta == 2,
 		   "one part without epsilon, the whole without");
 
-	tap_ok(dp_acct_spent_add(&spent, &unit) == DP_OK &&
+	tap_ok(dp_accounting_spent_add(&spent, &unit) == DP_OK &&
 		   spent.epsilon == DP_FIXED_INFINITE &&
 		   spent.rho == DP_FIXED_INFINITE &&
 		   spent.delta == DP_FIXED_INFINITE &&
@@ -389,18 +397,18 @@ test_overflow(void)
 			DP_FIXED_INFINITE, 1, DP_FIXED_INFINITE, DP_FIXED_INFINITE, 1,
 			DP_FIXED_INFINITE};
 
-		tap_ok(!dp_acct_limit_admits(&limit, &spent, &nothing) &&
-			   dp_acct_limit_calls(&limit, &spent, &nothing) == 0,
+		tap_ok(!dp_accounting_limit_admits(&limit, &spent, &nothing) &&
+			   dp_accounting_limit_calls(&limit, &spent, &nothing) == 0,
 			   "%s: saturated sums refuse, whatever the limit",
-			   dp_acct_filter_name(all_filters[i]));
+			   dp_accounting_filter_name(all_filters[i]));
 	}
 	spent.charges = INT64_MAX;
 	memcpy(&kept, &spent, sizeof(kept));
-	tap_ok(dp_acct_spent_add(&spent, &unit) == DP_E_OVERFLOW &&
+	tap_ok(dp_accounting_spent_add(&spent, &unit) == DP_E_OVERFLOW &&
 		   memcmp(&spent, &kept, sizeof(kept)) == 0,
 		   "too many charges: untouched");
 	spent.charges = -1;
-	tap_ok(dp_acct_spent_add(&spent, &unit) == DP_E_RANGE &&
+	tap_ok(dp_accounting_spent_add(&spent, &unit) == DP_E_RANGE &&
 		   spent.charges == -1, "a negative number of charges");
 }
 

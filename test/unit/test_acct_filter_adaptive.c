@@ -35,7 +35,7 @@ typedef struct verdict
 {
 	int			unsound;		/* admitted beyond the exact limit */
 	int			different;		/* not the exact rounded decision */
-	int			miscounted;		/* dp_acct_limit_calls against a loop */
+	int			miscounted;		/* dp_accounting_limit_calls against a loop */
 	int			admitted;
 	int			refused;
 } verdict;
@@ -162,7 +162,7 @@ part_cost(const subject *s, const request *r, int part, uint64_t q)
 
 	if (s->convert(&x, DP_ROUND_UP, &cost) != DP_OK)
 		exit(2);
-	return dp_acct_fixed_add(cost, r->grid[part]);
+	return dp_accounting_fixed_add(cost, r->grid[part]);
 }
 
 /* What remains of a part, plus 0 or 1 units: an adaptive probe. */
@@ -215,7 +215,7 @@ next_request(const dp_limit *limit, const dp_spent *spent,
 	}
 }
 
-/* The loop that dp_acct_limit_calls must agree with. */
+/* The loop that dp_accounting_limit_calls must agree with. */
 static int
 loop_calls(const subject *s, const dp_limit *limit, dp_spent spent,
 		   const dp_charge *charge, int most)
@@ -264,7 +264,8 @@ judge(const subject *s, int rounds, uint64_t seed)
 			if (stream_below(&random, 8) == 0)
 				base.n[i] = 0;
 			x = ratio((dp_uint128) base.n[i] * k, q);
-			if (dp_acct_fixed_from_rational(&x, DP_ROUND_DOWN, bound[i]) !=
+			if (dp_accounting_fixed_from_rational(&x, DP_ROUND_DOWN,
+												  bound[i]) !=
 				DP_OK)
 				exit(2);
 		}
@@ -342,7 +343,7 @@ wrong_large_counts(int rounds)
 		charge.epsilon = stream_wide(&s, 100);
 		charge.rho = stream_wide(&s, 100);
 		charge.delta = i % 2 ? 0 : stream_wide(&s, 100);
-		n = dp_acct_limit_calls(&limit, &spent, &charge);
+		n = dp_accounting_limit_calls(&limit, &spent, &charge);
 		if (n == INT64_MAX)
 			continue;
 		/* after n - 1 the n-th is admitted, after n the next is not */
@@ -371,7 +372,7 @@ wrong_large_counts(int rounds)
 				else
 					*sum[k] += times * each[k];
 			}
-			wrong += dp_acct_limit_admits(&limit, &later, &charge) !=
+			wrong += dp_accounting_limit_admits(&limit, &later, &charge) !=
 				(more == 0);
 		}
 	}
@@ -384,7 +385,7 @@ static dp_status
 convert_down(const dp_rational *x, dp_rounding rounding, dp_fixed *out)
 {
 	(void) rounding;
-	return dp_acct_fixed_from_rational(x, DP_ROUND_DOWN, out);
+	return dp_accounting_fixed_from_rational(x, DP_ROUND_DOWN, out);
 }
 
 /* Looks at what was spent, not at what will be. */
@@ -395,7 +396,7 @@ admits_after(const dp_limit *limit, const dp_spent *spent,
 	dp_charge	nothing = {0, 0, 0};
 
 	(void) charge;
-	return dp_acct_limit_admits(limit, spent, &nothing);
+	return dp_accounting_limit_admits(limit, spent, &nothing);
 }
 
 static bool
@@ -407,7 +408,7 @@ admits_any_delta(const dp_limit *limit, const dp_spent *spent,
 
 	c.delta = 0;
 	s.delta = 0;
-	return dp_acct_limit_admits(limit, &s, &c);
+	return dp_accounting_limit_admits(limit, &s, &c);
 }
 
 /* Takes "not pure" for "costs no epsilon". */
@@ -422,7 +423,7 @@ admits_impure(const dp_limit *limit, const dp_spent *spent,
 		c.epsilon = 0;
 	if (s.epsilon == DP_FIXED_INFINITE)
 		s.epsilon = 0;
-	return dp_acct_limit_admits(limit, &s, &c);
+	return dp_accounting_limit_admits(limit, &s, &c);
 }
 
 /* Sums that wrap around. */
@@ -437,7 +438,7 @@ admits_wrapped(const dp_limit *limit, const dp_spent *spent,
 		spent->epsilon + charge->epsilon;
 	c.rho = spent->rho + charge->rho;
 	c.delta = spent->delta + charge->delta;
-	return dp_acct_limit_admits(limit, &s, &c);
+	return dp_accounting_limit_admits(limit, &s, &c);
 }
 
 /* Lets each charge choose the clause it still fits: forgets the sums' "or". */
@@ -448,21 +449,21 @@ admits_per_charge(const dp_limit *limit, const dp_spent *spent,
 	dp_limit	l = *limit;
 	dp_charge	c = *charge;
 
-	if (dp_acct_limit_admits(limit, spent, charge))
+	if (dp_accounting_limit_admits(limit, spent, charge))
 		return true;
 	if (limit->filter != DP_FILTER_BEST)
 		return false;
 	l.filter = DP_FILTER_BASIC;
 	c.delta = 0;
 	return spent->epsilon <= limit->epsilon &&
-		dp_acct_limit_admits(&l, &(dp_spent) {0}, &c);
+		dp_accounting_limit_admits(&l, &(dp_spent) {0}, &c);
 }
 
 static int64_t
 calls_rounded(const dp_limit *limit, const dp_spent *spent,
 			  const dp_charge *charge)
 {
-	int64_t		n = dp_acct_limit_calls(limit, spent, charge);
+	int64_t		n = dp_accounting_limit_calls(limit, spent, charge);
 
 	return n == 7 ? 8 : n;
 }
@@ -470,8 +471,9 @@ calls_rounded(const dp_limit *limit, const dp_spent *spent,
 int
 main(void)
 {
-	const subject real = {"real", dp_acct_fixed_from_rational,
-		dp_acct_limit_admits, dp_acct_spent_add, dp_acct_limit_calls};
+	const subject real = {"real", dp_accounting_fixed_from_rational,
+		dp_accounting_limit_admits, dp_accounting_spent_add,
+		dp_accounting_limit_calls};
 	subject		broken[] = {
 		{"charges rounded down", 0, 0, 0, 0},
 		{"checked after instead of before", 0, 0, 0, 0},

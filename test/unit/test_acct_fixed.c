@@ -17,7 +17,7 @@ static dp_status
 broken_down(const dp_rational *x, dp_rounding rounding, dp_fixed *out)
 {
 	(void) rounding;
-	return dp_acct_fixed_from_rational(x, DP_ROUND_DOWN, out);
+	return dp_accounting_fixed_from_rational(x, DP_ROUND_DOWN, out);
 }
 
 /* Rounds limits up: must be caught. */
@@ -25,14 +25,15 @@ static dp_status
 broken_up(const dp_rational *x, dp_rounding rounding, dp_fixed *out)
 {
 	(void) rounding;
-	return dp_acct_fixed_from_rational(x, DP_ROUND_UP, out);
+	return dp_accounting_fixed_from_rational(x, DP_ROUND_UP, out);
 }
 
 /* Adds one always, also to exact values: must be caught. */
 static dp_status
 broken_careful(const dp_rational *x, dp_rounding rounding, dp_fixed *out)
 {
-	dp_status	status = dp_acct_fixed_from_rational(x, DP_ROUND_DOWN, out);
+	dp_status	status = dp_accounting_fixed_from_rational(x, DP_ROUND_DOWN,
+														   out);
 
 	if (status == DP_OK && rounding == DP_ROUND_UP)
 		*out += 1;
@@ -97,66 +98,72 @@ test_edges(void)
 	const dp_uint128 top = DP_FIXED_INFINITE / DP_FIXED_ONE;
 
 	x = ratio(3, 10);
-	tap_ok(dp_acct_fixed_from_rational(&x, DP_ROUND_DOWN, &f) == DP_OK &&
+	tap_ok(dp_accounting_fixed_from_rational(&x, DP_ROUND_DOWN, &f) == DP_OK &&
 		   f == fixed("0.3") &&
-		   dp_acct_fixed_from_rational(&x, DP_ROUND_UP, &f) == DP_OK &&
+		   dp_accounting_fixed_from_rational(&x, DP_ROUND_UP, &f) == DP_OK &&
 		   f == fixed("0.3"), "0.3 is on the grid in both directions");
 	x = ratio(1, 3);
-	tap_ok(dp_acct_fixed_from_rational(&x, DP_ROUND_DOWN, &f) == DP_OK &&
+	tap_ok(dp_accounting_fixed_from_rational(&x, DP_ROUND_DOWN, &f) == DP_OK &&
 		   f == wide("333333333333333333333333") &&
-		   dp_acct_fixed_from_rational(&x, DP_ROUND_UP, &f) == DP_OK &&
+		   dp_accounting_fixed_from_rational(&x, DP_ROUND_UP, &f) == DP_OK &&
 		   f == wide("333333333333333333333334"), "1/3 down and up");
 	x = ratio(~(dp_uint128) 0 - 1, ~(dp_uint128) 0);
-	tap_ok(dp_acct_fixed_from_rational(&x, DP_ROUND_DOWN, &f) == DP_OK &&
+	tap_ok(dp_accounting_fixed_from_rational(&x, DP_ROUND_DOWN, &f) == DP_OK &&
 		   f == DP_FIXED_ONE - 1 &&
-		   dp_acct_fixed_from_rational(&x, DP_ROUND_UP, &f) == DP_OK &&
+		   dp_accounting_fixed_from_rational(&x, DP_ROUND_UP, &f) == DP_OK &&
 		   f == DP_FIXED_ONE,
 		   "(2^128-2)/(2^128-1): carry into the whole part");
 	x = ratio(DP_FIXED_INFINITE - 1, DP_FIXED_ONE);
-	tap_ok(dp_acct_fixed_from_rational(&x, DP_ROUND_UP, &f) == DP_OK &&
+	tap_ok(dp_accounting_fixed_from_rational(&x, DP_ROUND_UP, &f) == DP_OK &&
 		   f == DP_FIXED_INFINITE - 1, "the largest finite number fits");
 	x = ratio(DP_FIXED_INFINITE, DP_FIXED_ONE);
 	f = 3;
-	tap_ok(dp_acct_fixed_from_rational(&x, DP_ROUND_DOWN, &f) ==
+	tap_ok(dp_accounting_fixed_from_rational(&x, DP_ROUND_DOWN, &f) ==
 		   DP_E_OVERFLOW && f == 3,
 		   "a number that would read as infinite is an overflow");
 	x = ratio(top + 1, 1);
-	tap_ok(dp_acct_fixed_from_rational(&x, DP_ROUND_DOWN, &f) ==
+	tap_ok(dp_accounting_fixed_from_rational(&x, DP_ROUND_DOWN, &f) ==
 		   DP_E_OVERFLOW && f == 3, "too large is an overflow, untouched");
-	tap_ok(dp_acct_fixed_from_rational(&no_den, DP_ROUND_DOWN, &f) ==
+	tap_ok(dp_accounting_fixed_from_rational(&no_den, DP_ROUND_DOWN, &f) ==
 		   DP_E_RANGE && f == 3, "denominator 0 is out of range");
 
-	tap_ok(dp_acct_fixed_to_rational(fixed("0.25"), &y) == DP_OK &&
+	tap_ok(dp_accounting_fixed_to_rational(fixed("0.25"), &y) == DP_OK &&
 		   y.num == 1 && y.den == 4, "0.25 is 1/4");
-	tap_ok(dp_acct_fixed_to_rational(0, &y) == DP_OK && y.num == 0 &&
+	tap_ok(dp_accounting_fixed_to_rational(0, &y) == DP_OK && y.num == 0 &&
 		   y.den == 1, "0 is 0/1");
-	tap_ok(dp_acct_fixed_to_rational(DP_FIXED_INFINITE - 1, &y) == DP_OK &&
+	tap_ok(dp_accounting_fixed_to_rational(DP_FIXED_INFINITE - 1,
+										   &y) == DP_OK &&
 		   compare_products(y.num, DP_FIXED_ONE, DP_FIXED_INFINITE - 1,
 							y.den) == 0, "the largest number is exact");
 	y.num = 9;
-	tap_ok(dp_acct_fixed_to_rational(DP_FIXED_INFINITE, &y) == DP_E_RANGE &&
+	tap_ok(dp_accounting_fixed_to_rational(DP_FIXED_INFINITE,
+										   &y) == DP_E_RANGE &&
 		   y.num == 9, "infinity is not a rational");
 
-	tap_ok(dp_acct_fixed_add(fixed("0.1"), fixed("0.2")) == fixed("0.3"),
+	tap_ok(dp_accounting_fixed_add(fixed("0.1"), fixed("0.2")) == fixed("0.3"),
 		   "0.1 + 0.2 = 0.3");
-	tap_ok(dp_acct_fixed_add(DP_FIXED_INFINITE - 1, 0) ==
+	tap_ok(dp_accounting_fixed_add(DP_FIXED_INFINITE - 1, 0) ==
 		   DP_FIXED_INFINITE - 1 &&
-		   dp_acct_fixed_add(DP_FIXED_INFINITE - 1, 1) == DP_FIXED_INFINITE &&
-		   dp_acct_fixed_add(DP_FIXED_INFINITE - 1, DP_FIXED_INFINITE - 1) ==
+		   dp_accounting_fixed_add(DP_FIXED_INFINITE - 1,
+								   1) == DP_FIXED_INFINITE &&
+		   dp_accounting_fixed_add(DP_FIXED_INFINITE - 1,
+								   DP_FIXED_INFINITE - 1) ==
 		   DP_FIXED_INFINITE &&
-		   dp_acct_fixed_add(DP_FIXED_INFINITE, 0) == DP_FIXED_INFINITE &&
-		   dp_acct_fixed_add(1, DP_FIXED_INFINITE) == DP_FIXED_INFINITE,
+		   dp_accounting_fixed_add(DP_FIXED_INFINITE,
+								   0) == DP_FIXED_INFINITE &&
+		   dp_accounting_fixed_add(1, DP_FIXED_INFINITE) == DP_FIXED_INFINITE,
 		   "sums saturate and stay saturated");
-	tap_ok(isinf(dp_acct_fixed_approx(DP_FIXED_INFINITE)) &&
-		   dp_acct_fixed_approx(0) == 0 &&
-		   fabs(dp_acct_fixed_approx(fixed("0.1")) - 0.1) < 1e-16,
+	tap_ok(isinf(dp_accounting_fixed_approx(DP_FIXED_INFINITE)) &&
+		   dp_accounting_fixed_approx(0) == 0 &&
+		   fabs(dp_accounting_fixed_approx(fixed("0.1")) - 0.1) < 1e-16,
 		   "approximation for people");
 }
 
 int
 main(void)
 {
-	int			wrong = wrong_roundings(dp_acct_fixed_from_rational, 20000);
+	int			wrong = wrong_roundings(dp_accounting_fixed_from_rational,
+										20000);
 
 	tap_ok(wrong == 0, "20000 random rationals: floor and ceiling exact (%d)",
 		   wrong);

@@ -69,13 +69,13 @@ test_exact_delta(void)
 			}
 		csv_fraction(&csv, "sigma2", &num, &den);
 		v = ratio(num, den);
-		good = dp_acct_gaussian_delta(d, &v, e, &have) == DP_OK &&
+		good = dp_accounting_delta_of_gaussian(d, &v, e, &have) == DP_OK &&
 			agrees_log(&have, want);
 		continuous +=
 			fabsl(log_of_text(csv_text(&csv, "delta_continuous_analytic")) -
 				  log_of_text(want)) > 1e-12L;
-		good = good && dp_acct_rho_from_gaussian(d, &v, &rho) == DP_OK &&
-			dp_acct_zcdp_delta(rho, e, &have) == DP_OK &&
+		good = good && dp_accounting_rho_from_gaussian(d, &v, &rho) == DP_OK &&
+			dp_accounting_delta_of_zcdp(rho, e, &have) == DP_OK &&
 			agrees_log(&have, csv_text(&csv, "delta_from_rho_tight"));
 		from_rho += log_of_decimal(&have) < log_of_text(want);
 		tap_ok(good, "discrete_gaussian_delta sigma2=%s Delta=%s eps=%s",
@@ -133,8 +133,10 @@ test_definition(void)
 				dp_decimal	have;
 				long double want;
 
-				if (dp_acct_gaussian_delta((uint64_t) d, &variances[i],
-										   (dp_fixed) (e * 1e24L), &have) !=
+				if (dp_accounting_delta_of_gaussian((uint64_t) d,
+													&variances[i],
+													(dp_fixed) (e * 1e24L),
+													&have) !=
 					DP_OK)
 					exit(2);
 				want = by_definition(variance_of(&variances[i]), d, e);
@@ -164,8 +166,10 @@ test_blocks(void)
 	long double excess;
 
 	large.num = (dp_uint128) 90000 << 60;
-	if (dp_acct_gaussian_delta(300, &small, fixed("1"), &a) != DP_OK ||
-		dp_acct_gaussian_delta(UINT64_C(300) << 30, &large, fixed("1"), &b)
+	if (dp_accounting_delta_of_gaussian(300, &small, fixed("1"),
+										&a) != DP_OK ||
+		dp_accounting_delta_of_gaussian(UINT64_C(300) << 30, &large,
+										fixed("1"), &b)
 		!= DP_OK)
 		exit(2);
 	/* continuous: Q(1/2) - e Q(3/2) = 0.126936737506645 */
@@ -196,23 +200,23 @@ test_variances(void)
 		dp_status	status;
 		bool		good;
 
-		status = dp_acct_gaussian_variance_classical(1, e, d, &v);
+		status = dp_accounting_variance_classical(1, e, d, &v);
 		classical += valid;
 		good = valid ? status == DP_OK &&
 			agrees_above(sqrtl(variance_of(&v)), sigma) :
 			status == DP_E_RANGE;
 		good = good &&
-			dp_acct_gaussian_variance_zcdp(1, e, d, &z) == DP_OK &&
+			dp_accounting_variance_zcdp(1, e, d, &z) == DP_OK &&
 			agrees_above(sqrtl(variance_of(&z)),
 						 csv_number(&csv, "sigma_from_zcdp_tight")) &&
-			dp_acct_rho_from_gaussian(1, &z, &rho) == DP_OK &&
-			dp_acct_zcdp_epsilon(rho, d, &got) == DP_OK &&
+			dp_accounting_rho_from_gaussian(1, &z, &rho) == DP_OK &&
+			dp_accounting_epsilon_of_zcdp(rho, d, &got) == DP_OK &&
 			wide_of(got) <= wide_of(e) * (1 + 1e-15L);
 
 		/* exact: proved, the next smaller not, near the analytic sigma */
 		good = good &&
-			dp_acct_gaussian_variance_exact(1, e, d, &v) == DP_OK &&
-			dp_acct_gaussian_delta(1, &v, e, &delta) == DP_OK &&
+			dp_accounting_variance_exact(1, e, d, &v) == DP_OK &&
+			dp_accounting_delta_of_gaussian(1, &v, e, &delta) == DP_OK &&
 			log_of_decimal(&delta) <= logl(wide_of(d)) &&
 			variance_of(&v) <= variance_of(&z) * (1 + 0x1p-18L);
 		if (good)
@@ -227,7 +231,8 @@ test_variances(void)
 			}
 			less.num--;
 			less = ratio(less.num, less.den);
-			good = dp_acct_gaussian_delta(1, &less, e, &delta) == DP_OK &&
+			good = dp_accounting_delta_of_gaussian(1, &less, e,
+												   &delta) == DP_OK &&
 				log_of_decimal(&delta) > logl(wide_of(d));
 		}
 		if (good && csv_number(&csv, "sigma_analytic") > 4)
@@ -253,25 +258,25 @@ test_domains(void)
 	dp_decimal	d = {5, 5};
 	dp_fixed	rho = 5;
 
-	tap_ok(dp_acct_gaussian_delta(0, &one, 0, &d) == DP_E_RANGE &&
-		   dp_acct_gaussian_delta(1, &zero, 0, &d) == DP_E_RANGE &&
-		   dp_acct_gaussian_delta(1, &tiny, 0, &d) == DP_E_RANGE &&
-		   dp_acct_gaussian_delta(1, &one, DP_FIXED_INFINITE, &d) ==
+	tap_ok(dp_accounting_delta_of_gaussian(0, &one, 0, &d) == DP_E_RANGE &&
+		   dp_accounting_delta_of_gaussian(1, &zero, 0, &d) == DP_E_RANGE &&
+		   dp_accounting_delta_of_gaussian(1, &tiny, 0, &d) == DP_E_RANGE &&
+		   dp_accounting_delta_of_gaussian(1, &one, DP_FIXED_INFINITE, &d) ==
 		   DP_E_RANGE &&
-		   dp_acct_rho_from_gaussian(1, &zero, &rho) == DP_E_RANGE &&
-		   dp_acct_gaussian_variance_zcdp(0, 1, 1, &v) == DP_E_RANGE &&
-		   dp_acct_gaussian_variance_zcdp(1, DP_FIXED_ONE, DP_FIXED_ONE, &v)
+		   dp_accounting_rho_from_gaussian(1, &zero, &rho) == DP_E_RANGE &&
+		   dp_accounting_variance_zcdp(0, 1, 1, &v) == DP_E_RANGE &&
+		   dp_accounting_variance_zcdp(1, DP_FIXED_ONE, DP_FIXED_ONE, &v)
 		   == DP_E_RANGE &&
-		   dp_acct_gaussian_variance_classical(1, DP_FIXED_ONE + 1, 1000, &v)
+		   dp_accounting_variance_classical(1, DP_FIXED_ONE + 1, 1000, &v)
 		   == DP_E_RANGE &&
-		   dp_acct_gaussian_variance_classical(1, 0, 1000, &v) == DP_E_RANGE,
+		   dp_accounting_variance_classical(1, 0, 1000, &v) == DP_E_RANGE,
 		   "domains");
 	tap_ok(v.num == 5 && d.digits == 5 && rho == 5, "outputs untouched");
-	tap_ok(dp_acct_rho_from_gaussian(3, &(dp_rational) {7, 2}, &rho) ==
+	tap_ok(dp_accounting_rho_from_gaussian(3, &(dp_rational) {7, 2}, &rho) ==
 		   DP_OK && rho == wide("1285714285714285714285715"),
 		   "rho of a variance is an exact ceiling");
-	tap_ok(dp_acct_gaussian_variance_exact(UINT64_C(1) << 20, DP_FIXED_ONE,
-										   fixed("1e-6"), &v) == DP_OK &&
+	tap_ok(dp_accounting_variance_exact(UINT64_C(1) << 20, DP_FIXED_ONE,
+										fixed("1e-6"), &v) == DP_OK &&
 		   sqrtl(variance_of(&v)) / 1048576 > 4.2246L &&
 		   sqrtl(variance_of(&v)) / 1048576 < 4.2256L * 1.01L,
 		   "a sensitivity of 2^20 granules: sigma %.6Lf",

@@ -64,33 +64,34 @@ static uint64_t alpha;
 static dp_status
 call_pure(void)
 {
-	return dp_acct_rho_from_pure(&third, &rho);
+	return dp_accounting_rho_from_pure(&third, &rho);
 }
 
 static dp_status
 call_laplace(void)
 {
-	return dp_acct_rho_from_laplace(5, &third, &rho);
+	return dp_accounting_rho_from_laplace(5, &third, &rho);
 }
 
 static dp_status
 call_laplace_large(void)
 {
-	return dp_acct_rho_from_laplace(1, &large, &rho);
+	return dp_accounting_rho_from_laplace(1, &large, &rho);
 }
 
 static dp_status
 call_certificate(void)
 {
-	return dp_acct_rho_certificate(DP_FIXED_ONE, DP_FIXED_ONE / 1000, &rho,
-								   &alpha);
+	return dp_accounting_rho_certificate(DP_FIXED_ONE, DP_FIXED_ONE / 1000,
+										 &rho, &alpha);
 }
 
 static dp_status
 call_certified(void)
 {
-	return dp_acct_rho_certified(DP_FIXED_ONE, DP_FIXED_ONE / 1000, 1,
-								 UINT64_C(8) << 20) ? DP_OK : DP_E_MEMORY;
+	return dp_accounting_rho_certified(DP_FIXED_ONE, DP_FIXED_ONE / 1000, 1,
+									   UINT64_C(8) << 20) ?
+									   DP_OK : DP_E_MEMORY;
 }
 
 static dp_status
@@ -102,8 +103,8 @@ call_limit(void)
 
 	memset(&limit, 0x33, sizeof(limit));
 	memcpy(&same, &limit, sizeof(limit));
-	status = dp_acct_limit_make(DP_FILTER_BEST, DP_FIXED_ONE,
-								DP_FIXED_ONE / 1000, &limit);
+	status = dp_accounting_limit_make(DP_FILTER_BEST, DP_FIXED_ONE,
+									  DP_FIXED_ONE / 1000, &limit);
 	if (status != DP_OK && memcmp(&limit, &same, sizeof(limit)) != 0)
 		return DP_E_RANGE;		/* touched: reported as wrong below */
 	return status;
@@ -112,7 +113,7 @@ call_limit(void)
 static dp_status
 call_sigma(void)
 {
-	return dp_acct_sigma_from_variance(DP_FIXED_ONE, &third, &rho);
+	return dp_accounting_sigma_from_variance(DP_FIXED_ONE, &third, &rho);
 }
 
 static dp_status
@@ -122,8 +123,8 @@ call_variance(void)
 	dp_status	status;
 
 	/* three is not a power of two: the way with BIGNUM */
-	status = dp_acct_variance_from_sigma(DP_FIXED_ONE + 1, DP_FIXED_ONE * 3,
-										 &variance);
+	status = dp_accounting_variance_from_sigma(DP_FIXED_ONE + 1,
+											   DP_FIXED_ONE * 3, &variance);
 	if (status != DP_OK && variance.num != 12345)
 		rho = 0;				/* touched: reported as wrong below */
 	return status;
@@ -132,7 +133,7 @@ call_variance(void)
 static dp_status
 call_response(void)
 {
-	return dp_acct_response_error(100, 3, DP_FIXED_ONE, &rho);
+	return dp_accounting_error_of_response(100, 3, DP_FIXED_ONE, &rho);
 }
 
 /* All of a plan, or nothing of it, is written. */
@@ -154,7 +155,7 @@ call_sparse(dp_sparse_method method)
 	q.beta = DP_FIXED_ONE / 20;
 	memset(&plan, 0x33, sizeof(plan));
 	memcpy(&same, &plan, sizeof(plan));
-	status = dp_acct_sparse_plan(&q, &plan);
+	status = dp_accounting_sparse_plan(&q, &plan);
 	if (status != DP_OK && memcmp(&plan, &same, sizeof(plan)) != 0)
 		return DP_E_RANGE;		/* touched: reported as wrong below */
 	return status;
@@ -189,7 +190,7 @@ call_weights(void)
 	q.alpha = DP_FIXED_ONE / 5;
 	memset(&plan, 0x33, sizeof(plan));
 	memcpy(&same, &plan, sizeof(plan));
-	status = dp_acct_weights_plan(&q, &plan);
+	status = dp_accounting_weights_plan(&q, &plan);
 	if (status != DP_OK && memcmp(&plan, &same, sizeof(plan)) != 0)
 		return DP_E_RANGE;		/* touched: reported as wrong below */
 	return status;

@@ -25,9 +25,10 @@ test_max_calls(void)
 		dp_fixed	less;
 		bool		good;
 
-		good = dp_acct_squares_limit(e, d, &limit) == DP_OK &&
-			(int64_t) (limit / dp_acct_square(each)) == want &&
-			dp_acct_squares_limit(e, 2 * d, &less) == DP_OK && less > limit;
+		good = dp_accounting_squares_limit(e, d, &limit) == DP_OK &&
+			(int64_t) (limit / dp_accounting_square(each)) == want &&
+			dp_accounting_squares_limit(e, 2 * d,
+										&less) == DP_OK && less > limit;
 		from_basic += strtoll(csv_text(&csv, "basic"), NULL, 10) != want;
 		/* sqrt(L S) for sqrt(2 L S) */
 		one_factor += (int64_t)
@@ -69,16 +70,16 @@ test_sequences(void)
 				strncmp(name, "cycle0.05", 9) == 0 ? cycle3[i % 3] :
 				cycle2[i % 2];
 
-			sum = dp_acct_fixed_add(sum, dp_acct_square(fixed(e)));
+			sum = dp_accounting_fixed_add(sum, dp_accounting_square(fixed(e)));
 		}
 		good = sum / 2 == fixed_text(csv_text(&csv, "sum_half_eps2"), &ulp);
-		good = good && dp_acct_squares_limit(lhs + margin, d, &limit) ==
+		good = good && dp_accounting_squares_limit(lhs + margin, d, &limit) ==
 			DP_OK && sum <= limit &&
-			dp_acct_squares_limit(lhs - margin, d, &limit) == DP_OK &&
+			dp_accounting_squares_limit(lhs - margin, d, &limit) == DP_OK &&
 			sum > limit;
 		/* a filter on rho would be another one */
 		lhs = fixed(csv_text(&csv, "zcdp_eps_from_half_eps2"));
-		linear += dp_acct_squares_limit(lhs, d, &limit) == DP_OK &&
+		linear += dp_accounting_squares_limit(lhs, d, &limit) == DP_OK &&
 			sum > limit;
 		tap_ok(good, "filters advanced %s d'=%s n=%d", name,
 			   csv_text(&csv, "delta_prime"), n);
@@ -97,18 +98,18 @@ test_square(void)
 	for (i = 0; i < 20000; i++)
 	{
 		dp_fixed	e = stream_wide(&s, 103);
-		dp_fixed	q = dp_acct_square(e);
+		dp_fixed	q = dp_accounting_square(e);
 
 		/* q 10^24 >= e^2 > (q - 1) 10^24 */
 		bad += compare_products(q, DP_FIXED_ONE, e, e) < 0 ||
 			(q > 0 && compare_products(q - 1, DP_FIXED_ONE, e, e) >= 0);
 	}
 	tap_ok(bad == 0, "squares are exact ceilings (%d bad)", bad);
-	tap_ok(dp_acct_square(0) == 0 && dp_acct_square(1) == 1 &&
-		   dp_acct_square(DP_FIXED_ONE) == DP_FIXED_ONE &&
-		   dp_acct_square(DP_FIXED_INFINITE) == DP_FIXED_INFINITE &&
-		   dp_acct_square(DP_FIXED_INFINITE - 1) == DP_FIXED_INFINITE &&
-		   dp_acct_square(DP_FIXED_ONE * 100000000) == DP_FIXED_INFINITE,
+	tap_ok(dp_accounting_square(0) == 0 && dp_accounting_square(1) == 1 &&
+		   dp_accounting_square(DP_FIXED_ONE) == DP_FIXED_ONE &&
+		   dp_accounting_square(DP_FIXED_INFINITE) == DP_FIXED_INFINITE &&
+		   dp_accounting_square(DP_FIXED_INFINITE - 1) == DP_FIXED_INFINITE &&
+		   dp_accounting_square(DP_FIXED_ONE * 100000000) == DP_FIXED_INFINITE,
 		   "corners of the square");
 }
 
@@ -121,10 +122,10 @@ filter_calls(dp_filter filter, dp_fixed e, dp_fixed d, dp_fixed each)
 	dp_limit	limit;
 
 	charge.epsilon = each;
-	if (dp_acct_rho_from_pure(&x, &charge.rho) != DP_OK ||
-		dp_acct_limit_make(filter, e, d, &limit) != DP_OK)
+	if (dp_accounting_rho_from_pure(&x, &charge.rho) != DP_OK ||
+		dp_accounting_limit_make(filter, e, d, &limit) != DP_OK)
 		exit(2);
-	return dp_acct_limit_calls(&limit, &none, &charge);
+	return dp_accounting_limit_calls(&limit, &none, &charge);
 }
 
 static void
@@ -147,7 +148,7 @@ test_plan(void)
 			dp_fixed	unused;
 			bool		good;
 
-			good = dp_acct_plan(e, d, k, &plan) == DP_OK &&
+			good = dp_accounting_make_plan(e, d, k, &plan) == DP_OK &&
 				filter_calls(DP_FILTER_BASIC, e, d, plan.basic) >= k &&
 				filter_calls(DP_FILTER_BASIC, e, d, plan.basic + 1) < k &&
 				filter_calls(DP_FILTER_BEST, e, d, plan.best) >= k &&
@@ -157,19 +158,20 @@ test_plan(void)
 				good = good &&
 					filter_calls(DP_FILTER_ZCDP, e, d, plan.zcdp + 2 +
 								 plan.zcdp / 1000000000) < k;
-			good = good && dp_acct_squares_limit(e, d / 2, &squares) ==
+			good = good && dp_accounting_squares_limit(e, d / 2, &squares) ==
 				DP_OK &&
-				dp_acct_square(plan.advanced) * (dp_fixed) k <= squares &&
-				dp_acct_square(plan.advanced + 1 + plan.advanced /
-							   1000000000) * (dp_fixed) k > squares &&
+				dp_accounting_square(plan.advanced) *
+				(dp_fixed) k <= squares &&
+				dp_accounting_square(plan.advanced + 1 + plan.advanced /
+									 1000000000) * (dp_fixed) k > squares &&
 				plan.advanced <= plan.zcdp;
 			if (plan.corollary > 0)
 				good = good &&
-					dp_acct_compose_advanced(plan.corollary, 0, k, d, &got,
-											 &unused) == DP_OK && got <= e;
+					dp_accounting_sum_advanced(plan.corollary, 0, k, d, &got,
+											   &unused) == DP_OK && got <= e;
 			good = good && plan.theorem >= plan.corollary &&
-				dp_acct_compose_advanced(plan.theorem, 0, k, d, &got,
-										 &unused) == DP_OK && got <= e &&
+				dp_accounting_sum_advanced(plan.theorem, 0, k, d, &got,
+										   &unused) == DP_OK && got <= e &&
 				plan.optimal >= plan.theorem && plan.optimal >= plan.basic &&
 				plan.optimal >= plan.zcdp;
 			tap_ok(good, "plan E=%s k=%lld: basic %.3Lg advanced %.3Lg zcdp "
@@ -179,13 +181,14 @@ test_plan(void)
 				   wide_of(plan.corollary), wide_of(plan.theorem),
 				   wide_of(plan.optimal));
 		}
-	tap_ok(dp_acct_plan(DP_FIXED_ONE, 0, 4, &plan) == DP_OK &&
+	tap_ok(dp_accounting_make_plan(DP_FIXED_ONE, 0, 4, &plan) == DP_OK &&
 		   plan.basic == DP_FIXED_ONE / 4 && plan.best == plan.basic &&
 		   plan.advanced == 0 && plan.zcdp == 0 && plan.corollary == 0 &&
 		   plan.theorem == 0 && plan.optimal == 0, "no delta: basic only");
-	tap_ok(dp_acct_plan(DP_FIXED_ONE, 1, 0, &plan) == DP_E_RANGE &&
-		   dp_acct_plan(0, 1, 1, &plan) == DP_E_RANGE &&
-		   dp_acct_plan(DP_FIXED_ONE, DP_FIXED_ONE, 1, &plan) == DP_E_RANGE,
+	tap_ok(dp_accounting_make_plan(DP_FIXED_ONE, 1, 0, &plan) == DP_E_RANGE &&
+		   dp_accounting_make_plan(0, 1, 1, &plan) == DP_E_RANGE &&
+		   dp_accounting_make_plan(DP_FIXED_ONE, DP_FIXED_ONE, 1,
+								   &plan) == DP_E_RANGE,
 		   "domains of a plan");
 }
 
@@ -206,9 +209,10 @@ test_errors(void)
 		dp_fixed	beta = fixed(csv_text(&csv, "beta"));
 		dp_fixed	e = fixed(csv_text(&csv, "eps"));
 
-		tap_ok(dp_acct_laplace_bound(DP_FIXED_ONE, e, k, beta, &x) == DP_OK &&
+		tap_ok(dp_accounting_laplace_bound(DP_FIXED_ONE, e, k, beta,
+										   &x) == DP_OK &&
 			   agrees_above(wide_of(x), csv_number(&csv, "thm3_8_alpha")) &&
-			   dp_acct_laplace_error(1, e, k, beta, &a) == DP_OK &&
+			   dp_accounting_error_of_laplace(1, e, k, beta, &a) == DP_OK &&
 			   a == wide(csv_text(&csv, "discrete_union_alpha")),
 			   "laplace_accuracy k=%s beta=%s eps=%s", csv_text(&csv, "k"),
 			   csv_text(&csv, "beta"), csv_text(&csv, "eps"));
@@ -228,13 +232,13 @@ test_errors(void)
 		long double room = wide_of(beta) / (long double) k;
 		long double at;
 
-		if (dp_acct_laplace_error(d, e, k, beta, &a) != DP_OK)
+		if (dp_accounting_error_of_laplace(d, e, k, beta, &a) != DP_OK)
 			exit(2);
 		at = 2 * expl(-((long double) a + 1) / b) / (1 + p);
 		bad += at > room * (1 + 1e-15L) ||
 			(a > 0 && at / p < room * (1 - 1e-15L));
 		off_by_one += at * p <= room && a > 0;
-		if (dp_acct_geometric_error(d, e, k, beta, &a) != DP_OK)
+		if (dp_accounting_error_of_geometric(d, e, k, beta, &a) != DP_OK)
 			exit(2);
 		at = expl(-((long double) a + 1) / b);
 		bad += at > room * (1 + 1e-15L) ||
@@ -242,12 +246,13 @@ test_errors(void)
 	}
 	tap_ok(bad == 0 && off_by_one > 1000,
 		   "errors are the least integers, 2000 random cases (%d bad)", bad);
-	tap_ok(dp_acct_laplace_error(0, 1, 1, 1, &a) == DP_E_RANGE &&
-		   dp_acct_laplace_error(1, 0, 1, 1, &a) == DP_E_RANGE &&
-		   dp_acct_laplace_error(1, 1, 0, 1, &a) == DP_E_RANGE &&
-		   dp_acct_laplace_error(1, 1, 1, 0, &a) == DP_E_RANGE &&
-		   dp_acct_geometric_error(1, 1, 1, DP_FIXED_ONE, &a) == DP_E_RANGE &&
-		   dp_acct_laplace_bound(DP_FIXED_INFINITE, 1, 1, 1, &x) ==
+	tap_ok(dp_accounting_error_of_laplace(0, 1, 1, 1, &a) == DP_E_RANGE &&
+		   dp_accounting_error_of_laplace(1, 0, 1, 1, &a) == DP_E_RANGE &&
+		   dp_accounting_error_of_laplace(1, 1, 0, 1, &a) == DP_E_RANGE &&
+		   dp_accounting_error_of_laplace(1, 1, 1, 0, &a) == DP_E_RANGE &&
+		   dp_accounting_error_of_geometric(1, 1, 1, DP_FIXED_ONE,
+											&a) == DP_E_RANGE &&
+		   dp_accounting_laplace_bound(DP_FIXED_INFINITE, 1, 1, 1, &x) ==
 		   DP_E_RANGE, "domains of the errors");
 }
 

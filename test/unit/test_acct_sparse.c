@@ -77,7 +77,7 @@ book_agrees(dp_sparse_request q, long double want, bool only_one)
 
 	if (only_one && q.cutoff > 1)
 		return true;
-	return dp_acct_sparse_plan(&q, &plan) == DP_OK && plan.two_sided &&
+	return dp_accounting_sparse_plan(&q, &plan) == DP_OK && plan.two_sided &&
 		plan.fresh && near(sparse_approx(&q, &plan), want) &&
 		integral(&plan, want);
 }
@@ -102,12 +102,12 @@ test_oracle(void)
 		/* the oracle has cutoffs that no session of k questions can have */
 		if (c > k)
 			q.questions = c;
-		good = dp_acct_sparse_plan(&q, &plan) == DP_OK && !plan.fresh &&
+		good = dp_accounting_sparse_plan(&q, &plan) == DP_OK && !plan.fresh &&
 			(c > k || (near(sparse_approx(&q, &plan), want) &&
 					   integral(&plan, want)));
 		q.monotone = true;
 		want = csv_number(&csv, "geo_svt_monotone");
-		good = good && dp_acct_sparse_plan(&q, &plan) == DP_OK &&
+		good = good && dp_accounting_sparse_plan(&q, &plan) == DP_OK &&
 			(c > k || (near(sparse_approx(&q, &plan), want) &&
 					   integral(&plan, want)));
 		if (c <= k)
@@ -143,7 +143,7 @@ rho_of(dp_fixed epsilon)
 	dp_rational e = ratio(epsilon, DP_FIXED_ONE);
 	dp_fixed	rho;
 
-	if (dp_acct_rho_from_pure(&e, &rho) != DP_OK)
+	if (dp_accounting_rho_from_pure(&e, &rho) != DP_OK)
 		exit(2);
 	return rho;
 }
@@ -187,19 +187,19 @@ charge_valid(const dp_sparse_request *q, const dp_sparse_plan *p)
 		dp_fixed	half = q->numeric ? q->delta / 2 : q->delta;
 		dp_fixed	more = 0;
 
-		return dp_acct_compose_advanced(threshold + query, 0, q->cutoff, half,
-										&proved, &nothing) == DP_OK &&
+		return dp_accounting_sum_advanced(threshold + query, 0, q->cutoff,
+										  half, &proved, &nothing) == DP_OK &&
 			(!q->numeric ||
-			 dp_acct_compose_advanced(answer, 0, q->cutoff, half, &more,
-									  &nothing) == DP_OK) &&
+			 dp_accounting_sum_advanced(answer, 0, q->cutoff, half, &more,
+										&nothing) == DP_OK) &&
 			proved + more <= q->epsilon;
 	}
-	if (dp_acct_optimal_delta(threshold + query + answer, q->cutoff,
-							  p->charge.epsilon, &delta) == DP_OK &&
+	if (dp_accounting_optimal_delta(threshold + query + answer, q->cutoff,
+									p->charge.epsilon, &delta) == DP_OK &&
 		log_of_decimal(&delta) <= logl(wide_of(p->charge.delta)) + 1e-11L)
 		return true;
-	return dp_acct_compose_advanced(threshold + query + answer, 0, q->cutoff,
-									q->delta, &proved, &nothing) == DP_OK &&
+	return dp_accounting_sum_advanced(threshold + query + answer, 0, q->cutoff,
+									  q->delta, &proved, &nothing) == DP_OK &&
 		proved <= q->epsilon;
 }
 
@@ -273,7 +273,7 @@ test_random(void)
 	{
 		dp_sparse_request q = random_request(&s);
 		dp_sparse_plan p;
-		dp_status	status = dp_acct_sparse_plan(&q, &p);
+		dp_status	status = dp_accounting_sparse_plan(&q, &p);
 
 		if (status == DP_E_RANGE && q.method == DP_SPARSE_BOOK && q.delta > 0)
 		{
@@ -322,7 +322,7 @@ test_least(void)
 
 		q.method = i % 2 ? DP_SPARSE_GEOMETRIC : DP_SPARSE_ROUNDS;
 		q.numeric = false;
-		if (dp_acct_sparse_plan(&q, &p) != DP_OK)
+		if (dp_accounting_sparse_plan(&q, &p) != DP_OK)
 			exit(2);
 		half = wide_of(q.beta) / 2;
 		b1 = (long double) p.threshold_sensitivity /
@@ -355,7 +355,7 @@ test_best(void)
 		for (m = DP_SPARSE_BEST; m <= DP_SPARSE_ROUNDS; m++)
 		{
 			q.method = (dp_sparse_method) m;
-			if (dp_acct_sparse_plan(&q, &p[m]) != DP_OK)
+			if (dp_accounting_sparse_plan(&q, &p[m]) != DP_OK)
 				exit(2);
 		}
 		m = p[DP_SPARSE_ROUNDS].alpha < p[DP_SPARSE_GEOMETRIC].alpha ?
@@ -387,24 +387,24 @@ test_law(void)
 
 	q.numeric = true;
 	q.sensitivity = 3;
-	tap_ok(dp_acct_sparse_plan(&q, &plan) == DP_OK &&
-		   dp_acct_sparse_law(&plan, &law) == DP_OK && law.numeric &&
+	tap_ok(dp_accounting_sparse_plan(&q, &plan) == DP_OK &&
+		   dp_accounting_sparse_law(&plan, &law) == DP_OK && law.numeric &&
 		   !law.two_sided, "the law of a plan");
 	e = ratio(plan.query_epsilon, DP_FIXED_ONE);
-	tap_ok(dp_mech_scale_make(60, &e, &scale) == DP_OK &&
+	tap_ok(dp_noise_scale_make(60, &e, &scale) == DP_OK &&
 		   same_scale(&scale, &law.query),
 		   "query noise has scale 2cD / e2");
 	e = ratio(plan.threshold_epsilon, DP_FIXED_ONE);
-	tap_ok(dp_mech_scale_make(3, &e, &scale) == DP_OK &&
+	tap_ok(dp_noise_scale_make(3, &e, &scale) == DP_OK &&
 		   same_scale(&scale, &law.threshold),
 		   "threshold noise has scale D / e1");
 	e = ratio(plan.answer_epsilon, DP_FIXED_ONE);
-	tap_ok(dp_mech_scale_make(30, &e, &scale) == DP_OK &&
+	tap_ok(dp_noise_scale_make(30, &e, &scale) == DP_OK &&
 		   same_scale(&scale, &law.answer),
 		   "answers' noise has scale cD / e3");
 	plan.query_epsilon = 0;
 	scale = law.query;
-	tap_ok(dp_acct_sparse_law(&plan, &law) == DP_E_RANGE &&
+	tap_ok(dp_accounting_sparse_law(&plan, &law) == DP_E_RANGE &&
 		   same_scale(&scale, &law.query),
 		   "a plan without noise has no law; output untouched");
 }
@@ -417,7 +417,7 @@ refuses(dp_sparse_request q, dp_status want)
 
 	memset(&plan, 0x5a, sizeof(plan));
 	before = plan;
-	return dp_acct_sparse_plan(&q, &plan) == want &&
+	return dp_accounting_sparse_plan(&q, &plan) == want &&
 		memcmp(&plan, &before, sizeof(plan)) == 0;
 }
 
@@ -453,13 +453,14 @@ test_refusals(void)
 	REFUSES((q.method = DP_SPARSE_BOOK, q.delta = DP_FIXED_ONE / 10 * 9),
 			DP_E_RANGE);
 	tap_ok(all, "17 requests out of domain are refused, output untouched");
-	tap_ok(dp_acct_sparse_plan(&good, &plan) == DP_OK, "a good one is not");
-	tap_ok(dp_acct_sparse_parse("rounds", &method) &&
+	tap_ok(dp_accounting_sparse_plan(&good, &plan) == DP_OK,
+		   "a good one is not");
+	tap_ok(dp_accounting_sparse_parse("rounds", &method) &&
 		   method == DP_SPARSE_ROUNDS &&
-		   !dp_acct_sparse_parse("round", &method) &&
+		   !dp_accounting_sparse_parse("round", &method) &&
 		   method == DP_SPARSE_ROUNDS &&
-		   strcmp(dp_acct_sparse_name(DP_SPARSE_BEST), "best") == 0 &&
-		   dp_acct_sparse_name((dp_sparse_method) 9) == NULL,
+		   strcmp(dp_accounting_sparse_name(DP_SPARSE_BEST), "best") == 0 &&
+		   dp_accounting_sparse_name((dp_sparse_method) 9) == NULL,
 		   "methods have names");
 }
 

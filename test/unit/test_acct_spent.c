@@ -60,15 +60,15 @@ test_random(void)
 				charge.epsilon : charge.epsilon * (DP_FIXED_ONE / 1000);
 			if (p == PARTS)
 			{
-				if (dp_acct_spent_add(&total, &charge) != DP_OK ||
-					dp_acct_spent_add(&sequential, &charge) != DP_OK)
+				if (dp_accounting_spent_add(&total, &charge) != DP_OK ||
+					dp_accounting_spent_add(&sequential, &charge) != DP_OK)
 					exit(2);
 				continue;
 			}
-			if (dp_acct_spent_add(&part[p], &charge) != DP_OK ||
-				dp_acct_spent_rise(&total, &maximum, &part[p]) != DP_OK)
+			if (dp_accounting_spent_add(&part[p], &charge) != DP_OK ||
+				dp_accounting_spent_rise(&total, &maximum, &part[p]) != DP_OK)
 				exit(2);
-			dp_acct_spent_maximum(&maximum, &part[p]);
+			dp_accounting_spent_maximum(&maximum, &part[p]);
 			for (i = 0; i < COMPONENTS; i++)
 			{
 				dp_fixed	most = 0;
@@ -77,7 +77,7 @@ test_random(void)
 				for (q = 0; q < PARTS; q++)
 				{
 					dp_fixed	mine = component(&part[q], i);
-					dp_fixed	own = dp_acct_fixed_add(
+					dp_fixed	own = dp_accounting_fixed_add(
 						component(&sequential, i), mine);
 
 					most = mine > most ? mine : most;
@@ -86,7 +86,7 @@ test_random(void)
 				maximum_good = maximum_good &&
 					component(&maximum, i) == most;
 				total_good = total_good && component(&total, i) ==
-					dp_acct_fixed_add(component(&sequential, i), most);
+					dp_accounting_fixed_add(component(&sequential, i), most);
 			}
 			total_good = total_good && total.charges == step + 1;
 		}
@@ -105,7 +105,7 @@ test_corners(void)
 	dp_spent	part = {1, 1, 1, 1, 1};
 	dp_spent	kept;
 
-	tap_ok(dp_acct_spent_rise(&total, &maximum, &part) == DP_OK &&
+	tap_ok(dp_accounting_spent_rise(&total, &maximum, &part) == DP_OK &&
 		   total.epsilon == DP_FIXED_INFINITE &&
 		   total.rho == DP_FIXED_INFINITE &&
 		   total.delta == DP_FIXED_INFINITE &&
@@ -113,28 +113,29 @@ test_corners(void)
 		   "a total that does not fit is infinite");
 	maximum = (dp_spent) {5, 5, 5, 1, 5};
 	total = maximum;
-	tap_ok(dp_acct_spent_rise(&total, &maximum, &part) == DP_OK &&
+	tap_ok(dp_accounting_spent_rise(&total, &maximum, &part) == DP_OK &&
 		   total.epsilon == 5 && total.rho == 5 && total.delta == 5 &&
 		   total.squares == 5 && total.charges == 2,
 		   "below the maximum nothing is added but the count");
 	total = (dp_spent) {0};
 	part.epsilon = DP_FIXED_INFINITE;
-	tap_ok(dp_acct_spent_rise(&total, &maximum, &part) == DP_OK &&
+	tap_ok(dp_accounting_spent_rise(&total, &maximum, &part) == DP_OK &&
 		   total.epsilon == DP_FIXED_INFINITE && total.rho == 0,
 		   "a part without epsilon rises to infinity from any maximum");
 	total = maximum;
 	part.epsilon = 1;
 	total.charges = INT64_MAX;
 	memcpy(&kept, &total, sizeof(kept));
-	tap_ok(dp_acct_spent_rise(&total, &maximum, &part) == DP_E_OVERFLOW &&
-		   dp_acct_spent_sum(&total, &part) == DP_E_OVERFLOW &&
+	tap_ok(dp_accounting_spent_rise(&total, &maximum,
+									&part) == DP_E_OVERFLOW &&
+		   dp_accounting_spent_sum(&total, &part) == DP_E_OVERFLOW &&
 		   memcmp(&total, &kept, sizeof(kept)) == 0,
 		   "too many charges: untouched");
 	total.charges = -1;
-	tap_ok(dp_acct_spent_sum(&total, &part) == DP_E_RANGE &&
+	tap_ok(dp_accounting_spent_sum(&total, &part) == DP_E_RANGE &&
 		   total.charges == -1, "a negative number of charges");
 	total = (dp_spent) {1, 2, 3, 4, 5};
-	tap_ok(dp_acct_spent_sum(&total, &maximum) == DP_OK &&
+	tap_ok(dp_accounting_spent_sum(&total, &maximum) == DP_OK &&
 		   total.epsilon == 6 && total.rho == 7 && total.delta == 8 &&
 		   total.charges == 5 && total.squares == 10, "sums of sums");
 }

@@ -32,7 +32,7 @@ least(dp_weights_request q, dp_weights_plan *plan)
 	dp_status	status;
 
 	memset(plan, 0, sizeof(*plan));
-	status = dp_acct_weights_plan(&q, plan);
+	status = dp_accounting_weights_plan(&q, plan);
 	if (status == DP_E_RANGE && plan->alpha == 0)
 		return 0;
 	return status == DP_OK ? wide_of(plan->alpha) : -1;
@@ -141,16 +141,16 @@ test_random(void)
 
 		/* what was found can be asked for, what is well below cannot */
 		q.alpha = wanted;
-		again += !(dp_acct_weights_plan(&q, &r) == DP_OK &&
+		again += !(dp_accounting_weights_plan(&q, &r) == DP_OK &&
 				   r.alpha == wanted && r.updates == p.updates &&
 				   r.threshold == p.threshold);
 		q.alpha = wanted - wanted / 1000 - 1;
 		memset(&r, 0, sizeof(r));
 		r.alpha = 42;
-		sharp += dp_acct_weights_plan(&q, &r) != DP_E_RANGE;
+		sharp += dp_accounting_weights_plan(&q, &r) != DP_E_RANGE;
 		named += r.alpha != wanted;
 		q.alpha = wanted + (DP_FIXED_ONE - wanted) / 2;
-		proofs += !(dp_acct_weights_plan(&q, &r) == DP_OK &&
+		proofs += !(dp_accounting_weights_plan(&q, &r) == DP_OK &&
 					proof_holds(&q, &r) && r.updates <= p.updates);
 	}
 	tap_ok(made > 50 && proofs == 0, "%d random plans satisfy the proof "
@@ -237,12 +237,13 @@ test_updates(void)
 		q.epsilon = DP_FIXED_ONE;
 		q.beta = fixed("0.05");
 		q.alpha = fixed("0.2");
-		if (dp_acct_weights_plan(&q, &p) != DP_OK)
+		if (dp_accounting_weights_plan(&q, &p) != DP_OK)
 			exit(2);
 		/* few cells hold all rows: the farthest from uniform */
 		for (j = 0; j < 1 + i / 10; j++)
 			truth[stream_below(&s, CELLS)] = 1 + (double) stream_below(&s, 9);
-		updates = updates_of(&s, truth, 0.2, dp_acct_fixed_approx(p.step));
+		updates = updates_of(&s, truth, 0.2,
+							 dp_accounting_fixed_approx(p.step));
 		over += updates >= p.updates;
 		if (i % 2)
 		{
@@ -271,10 +272,11 @@ test_refusals(void)
 	good.sensitivity = 1;
 	good.epsilon = DP_FIXED_ONE;
 	good.beta = fixed("0.05");
-	tap_ok(dp_acct_weights_plan(&good, &p) == DP_OK, "a good request");
+	tap_ok(dp_accounting_weights_plan(&good, &p) == DP_OK, "a good request");
 #define REFUSES(change) \
 	(q = good, change, p.alpha = 7, \
-	 all = dp_acct_weights_plan(&q, &p) == DP_E_RANGE && p.alpha == 0 && all)
+	 all = dp_accounting_weights_plan(&q, \
+									  &p) == DP_E_RANGE && p.alpha == 0 && all)
 	REFUSES(q.cells = 0);
 	REFUSES(q.questions = 0);
 	REFUSES(q.n = 0);

@@ -90,12 +90,12 @@ test_cleansed(void)
 	canary = leaked;
 	leaked = 0;
 	before = live;
-	dp_mech_big_begin(&b);
-	x = dp_mech_big_of_limbs(&b, limbs, 4);
+	dp_numbers_big_begin(&b);
+	x = dp_numbers_big_of_limbs(&b, limbs, 4);
 	big_assign(&b, x, big_add_word(&b, x, 0));
 	(void) big_divide(&b, big_multiply(&b, x, x), x);
-	dp_mech_big_get_limbs(&b, x, back, 4);
-	tap_ok(dp_mech_big_end(&b) == DP_OK &&
+	dp_numbers_big_get_limbs(&b, x, back, 4);
+	tap_ok(dp_numbers_big_end(&b) == DP_OK &&
 		   memcmp(limbs, back, sizeof(back)) == 0,
 		   "four limbs in and out");
 	tap_ok(canary > 0 && leaked == 0 && live == before,
@@ -113,20 +113,21 @@ test_converter(void)
 	size_t		i;
 	bool		good = true;
 
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	for (i = 0; i < sizeof(number) / sizeof(number[0]); i++)
-		good = good && dp_mech_big_get(&b, big_of(&b, number[i])) == number[i];
+		good = good && dp_numbers_big_get(&b,
+										  big_of(&b, number[i])) == number[i];
 	tap_ok(good, "128 bits in and out");
 	x = big_add_word(&b, big_of(&b, ~(dp_uint128) 0), 1);
-	tap_ok(dp_mech_big_get(&b, x) == ~(dp_uint128) 0 && b.status == DP_OK,
+	tap_ok(dp_numbers_big_get(&b, x) == ~(dp_uint128) 0 && b.status == DP_OK,
 		   "129 bits saturate");
-	dp_mech_big_get_limbs(&b, big_of(&b, BIT(64)), &limb, 1);
-	tap_ok(limb == 7 && dp_mech_big_end(&b) == DP_E_OVERFLOW,
+	dp_numbers_big_get_limbs(&b, big_of(&b, BIT(64)), &limb, 1);
+	tap_ok(limb == 7 && dp_numbers_big_end(&b) == DP_E_OVERFLOW,
 		   "65 bits do not fit a limb");
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	x = big_subtract(&b, big_of(&b, 0), big_of(&b, 1));
-	tap_ok(big_is_negative(&b, x) && dp_mech_big_get(&b, x) == 0 &&
-		   dp_mech_big_end(&b) == DP_E_OVERFLOW,
+	tap_ok(big_is_negative(&b, x) && dp_numbers_big_get(&b, x) == 0 &&
+		   dp_numbers_big_end(&b) == DP_E_OVERFLOW,
 		   "a negative number does not fit");
 }
 
@@ -138,37 +139,37 @@ test_failure(void)
 	uint64_t	limb = 7;
 	int			i;
 
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	x = big_of(&b, 5);
-	tap_ok(dp_mech_big_check(&b, DP_OK) &&
-		   !dp_mech_big_check(&b, DP_E_RANGE) &&
-		   !dp_mech_big_check(&b, DP_E_RANDOM) &&
-		   !dp_mech_big_check(&b, DP_OK),
+	tap_ok(dp_numbers_big_check(&b, DP_OK) &&
+		   !dp_numbers_big_check(&b, DP_E_RANGE) &&
+		   !dp_numbers_big_check(&b, DP_E_RANDOM) &&
+		   !dp_numbers_big_check(&b, DP_OK),
 		   "a failed context stays so");
-	dp_mech_big_get_limbs(&b, x, &limb, 1);
-	tap_ok(dp_mech_big_new(&b) == NULL && big_add(&b, x, x) == NULL &&
-		   dp_mech_big_exp(&b, x, x, 64, DP_ROUND_UP) == NULL &&
-		   dp_mech_big_log(&b, x, x, 64, DP_ROUND_UP) == NULL &&
-		   dp_mech_big_root(&b, x, DP_ROUND_UP) == NULL &&
-		   dp_mech_big_over_sinh(&b, x, x, 64) == NULL,
+	dp_numbers_big_get_limbs(&b, x, &limb, 1);
+	tap_ok(dp_numbers_big_new(&b) == NULL && big_add(&b, x, x) == NULL &&
+		   dp_numbers_big_exp(&b, x, x, 64, DP_ROUND_UP) == NULL &&
+		   dp_numbers_big_log(&b, x, x, 64, DP_ROUND_UP) == NULL &&
+		   dp_numbers_big_root(&b, x, DP_ROUND_UP) == NULL &&
+		   dp_numbers_big_over_sinh(&b, x, x, 64) == NULL,
 		   "it computes nothing, and every loop ends");
 	tap_ok(big_is_zero(&b, x) && !big_is_negative(&b, x) &&
 		   big_compare(&b, x, NULL) == 0 && big_bits(&b, x) == 0 &&
-		   dp_mech_big_get(&b, x) == 0 && limb == 7,
+		   dp_numbers_big_get(&b, x) == 0 && limb == 7,
 		   "and its numbers are zero");
-	tap_ok(dp_mech_big_end(&b) == DP_E_RANGE,
+	tap_ok(dp_numbers_big_end(&b) == DP_E_RANGE,
 		   "its status is the first failure");
 
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	(void) big_divide(&b, big_of(&b, 1), big_of(&b, 0));
-	tap_ok(dp_mech_big_end(&b) == DP_E_MEMORY,
+	tap_ok(dp_numbers_big_end(&b) == DP_E_MEMORY,
 		   "what OpenSSL refuses is a failure");
 
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	for (i = 0; i < DP_BIG_NUMBERS; i++)
 		(void) big_of(&b, 1);
-	tap_ok(b.status == DP_OK && dp_mech_big_new(&b) == NULL &&
-		   dp_mech_big_end(&b) == DP_E_MEMORY, "so are numbers too many");
+	tap_ok(b.status == DP_OK && dp_numbers_big_new(&b) == NULL &&
+		   dp_numbers_big_end(&b) == DP_E_MEMORY, "so are numbers too many");
 }
 
 static void
@@ -180,7 +181,7 @@ test_stack(void)
 	unsigned	mark;
 	int			i;
 
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	x = big_of(&b, 2);
 	mark = b.used;
 	for (i = 0; i < 10 * DP_BIG_NUMBERS; i++)
@@ -190,21 +191,22 @@ test_stack(void)
 		(void) big_of(&b, 78);
 		y = big_keep(&b, mark, y);
 		(void) big_of(&b, 79);
-		if (dp_mech_big_get(&b, y) != 42 || dp_mech_big_get(&b, x) != 2)
+		if (dp_numbers_big_get(&b, y) != 42 || dp_numbers_big_get(&b, x) != 2)
 			break;
 		big_release(&b, mark);
 	}
 	tap_ok(i == 10 * DP_BIG_NUMBERS && b.made < 8,
 		   "what is kept stays, what is given back is used again");
-	tap_ok(big_keep(&b, mark, x) == x && dp_mech_big_get(&b, x) == 2 &&
+	tap_ok(big_keep(&b, mark, x) == x && dp_numbers_big_get(&b, x) == 2 &&
 		   b.used == mark, "older numbers may be kept");
-	tap_ok(dp_mech_big_get(&b, dp_mech_big_root(&b, big_of(&b, 0),
-												DP_ROUND_DOWN)) == 0 &&
-		   dp_mech_big_get(&b, dp_mech_big_root(&b, big_of(&b, 24),
-												DP_ROUND_DOWN)) == 4 &&
-		   dp_mech_big_get(&b, dp_mech_big_root(&b, big_of(&b, 25),
-												DP_ROUND_UP)) == 6, "roots");
-	tap_ok(dp_mech_big_end(&b) == DP_OK, "nothing failed");
+	tap_ok(dp_numbers_big_get(&b, dp_numbers_big_root(&b, big_of(&b, 0),
+													  DP_ROUND_DOWN)) == 0 &&
+		   dp_numbers_big_get(&b, dp_numbers_big_root(&b, big_of(&b, 24),
+													  DP_ROUND_DOWN)) == 4 &&
+		   dp_numbers_big_get(&b, dp_numbers_big_root(&b, big_of(&b, 25),
+													  DP_ROUND_UP)) == 6,
+													  "roots");
+	tap_ok(dp_numbers_big_end(&b) == DP_OK, "nothing failed");
 }
 
 int

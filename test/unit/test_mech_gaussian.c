@@ -33,7 +33,7 @@ gaussian_of(dp_uint128 num, dp_uint128 den)
 	const dp_rational variance = {num, den};
 	dp_gaussian gaussian;
 
-	if (dp_mech_gaussian_make(&variance, &gaussian) != DP_OK)
+	if (dp_noise_gaussian_make(&variance, &gaussian) != DP_OK)
 		exit(2);
 	return gaussian;
 }
@@ -42,7 +42,7 @@ static dp_status
 good(dp_source *s, const dp_gaussian *gaussian, double *out)
 {
 	dp_int128	x;
-	dp_status	status = dp_mech_discrete_gaussian(s, gaussian, &x);
+	dp_status	status = dp_noise_discrete_gaussian(s, gaussian, &x);
 
 	if (status == DP_OK)
 		*out = (double) x;
@@ -235,13 +235,13 @@ test_paths(void)
 		same = narrow.narrow == c[i].narrow;
 		wide.narrow = false;
 		seed_a = seed_b = 77 + i;
-		dp_mech_source_init(&first, fake_fill, &seed_a);
-		dp_mech_source_init(&second, fake_fill, &seed_b);
+		dp_noise_source_init(&first, fake_fill, &seed_a);
+		dp_noise_source_init(&second, fake_fill, &seed_b);
 		square = 0;
 		for (j = 0; same && j < 5000; j++)
 		{
-			same = dp_mech_discrete_gaussian(&first, &narrow, &x) == DP_OK &&
-				dp_mech_discrete_gaussian(&second, &wide, &y) == DP_OK &&
+			same = dp_noise_discrete_gaussian(&first, &narrow, &x) == DP_OK &&
+				dp_noise_discrete_gaussian(&second, &wide, &y) == DP_OK &&
 				x == y && seed_a == seed_b && first.next == second.next;
 			square += (double) x * (double) x / 5000;
 		}
@@ -263,7 +263,7 @@ test_paths(void)
 static dp_status
 sample(dp_source *s, const void *state, unsigned char *out)
 {
-	return dp_mech_discrete_gaussian(s, state, (dp_int128 *) (void *) out);
+	return dp_noise_discrete_gaussian(s, state, (dp_int128 *) (void *) out);
 }
 
 static void
@@ -286,8 +286,8 @@ test_failure(void)
 		   "output untouched", points);
 	memset(&untouched, 0x5a, sizeof(untouched));
 	memcpy(before, &untouched, sizeof(untouched));
-	tap_ok(dp_mech_gaussian_make(&zero, &untouched) == DP_E_RANGE &&
-		   dp_mech_gaussian_make(&none, &untouched) == DP_E_RANGE &&
+	tap_ok(dp_noise_gaussian_make(&zero, &untouched) == DP_E_RANGE &&
+		   dp_noise_gaussian_make(&none, &untouched) == DP_E_RANGE &&
 		   memcmp(before, &untouched, sizeof(untouched)) == 0,
 		   "variances 0 and 1/0 are refused, output untouched");
 }
@@ -299,7 +299,7 @@ uniform_double(dp_source *s)
 {
 	uint64_t	value;
 
-	if (dp_mech_uniform_below(s, UINT64_C(1) << 53, &value) != DP_OK)
+	if (dp_noise_uniform_below(s, UINT64_C(1) << 53, &value) != DP_OK)
 		exit(2);
 	return ((double) value + 0.5) * 0x1p-53;
 }
@@ -342,7 +342,7 @@ static dp_status
 bad_laplace(dp_source *s, const dp_gaussian *gaussian, double *out)
 {
 	dp_int128	x;
-	dp_status	status = dp_mech_discrete_laplace(s, &gaussian->proposal, &x);
+	dp_status	status = dp_noise_discrete_laplace(s, &gaussian->proposal, &x);
 
 	*out = (double) x;
 	return status;
@@ -417,7 +417,7 @@ test_broken(void)
 int
 main(void)
 {
-	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
+	dp_noise_source_init(&source, dp_noise_fill_openssl, NULL);
 	test_oracle();
 	test_law();
 	test_paths();

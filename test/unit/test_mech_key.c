@@ -29,7 +29,7 @@ draw_told(void *state, double *out)
 	const decision *d = state;
 	bool		told;
 
-	if (dp_mech_key_told(&source, d->law, d->n, &told) != DP_OK)
+	if (dp_noise_key_is_released(&source, d->law, d->n, &told) != DP_OK)
 		return false;
 	*out = told ? 1 : 0;
 	return true;
@@ -75,7 +75,7 @@ read_record(csv_file *csv)
 		c = &cases[ncases++];
 		snprintf(c->epsilon, sizeof(c->epsilon), "%s", epsilon);
 		snprintf(c->delta, sizeof(c->delta), "%s", delta);
-		if (dp_mech_key_law_make(&e, &d, 1, &c->law) != DP_OK)
+		if (dp_noise_key_law_make(&e, &d, 1, &c->law) != DP_OK)
 			return false;
 	}
 	c = &cases[ncases - 1];
@@ -84,7 +84,7 @@ read_record(csv_file *csv)
 	c->units = n;
 	c->chance[n] = csv_number(csv, "keep_tsgd");
 	return (double) c->law.threshold == csv_number(csv, "k_tsgd") &&
-		fabs(dp_mech_key_chance(&c->law, (uint64_t) n) - c->chance[n]) <=
+		fabs(dp_noise_key_chance(&c->law, (uint64_t) n) - c->chance[n]) <=
 		1e-9 * c->chance[n] + 1e-15;
 }
 
@@ -116,7 +116,7 @@ test_oracle(void)
 		tap_ok(least >= DP_CHISQ_ALPHA, "epsilon %s, delta %s: least p = %.3g",
 			   c->epsilon, c->delta, least);
 		broken.threshold--;
-		p = told_p(&broken, middle, dp_mech_key_chance(&c->law, middle));
+		p = told_p(&broken, middle, dp_noise_key_chance(&c->law, middle));
 		tap_ok(p < DP_CHISQ_ALPHA, "epsilon %s, delta %s: one too small is "
 			   "caught", c->epsilon, c->delta);
 	}
@@ -143,7 +143,7 @@ check_changes(const char *epsilon, const char *delta, uint64_t changes)
 	dp_rational e = choice_rational(epsilon);
 	dp_rational d = choice_rational(delta);
 	dp_key_law	law;
-	bool		good = dp_mech_key_law_make(&e, &d, changes, &law) == DP_OK;
+	bool		good = dp_noise_key_law_make(&e, &d, changes, &law) == DP_OK;
 	double		wanted = (double) least_k(atof(epsilon) / (double) changes,
 										  atof(delta) / (double) changes);
 
@@ -175,22 +175,23 @@ test_refusals(void)
 	dp_source	failing;
 	bool		told = true;
 
-	tap_ok(dp_mech_key_law_make(&zero, &d, 1, &law) == DP_E_RANGE &&
-		   dp_mech_key_law_make(&e, &zero, 1, &law) == DP_E_RANGE &&
-		   dp_mech_key_law_make(&e, &e, 1, &law) == DP_E_RANGE &&
-		   dp_mech_key_law_make(&e, &d, 0, &law) == DP_E_RANGE,
+	tap_ok(dp_noise_key_law_make(&zero, &d, 1, &law) == DP_E_RANGE &&
+		   dp_noise_key_law_make(&e, &zero, 1, &law) == DP_E_RANGE &&
+		   dp_noise_key_law_make(&e, &e, 1, &law) == DP_E_RANGE &&
+		   dp_noise_key_law_make(&e, &d, 0, &law) == DP_E_RANGE,
 		   "no law without epsilon, delta, changes");
-	tap_ok(dp_mech_key_law_make(&tiny, &tiny, 1, &law) == DP_E_OVERFLOW,
+	tap_ok(dp_noise_key_law_make(&tiny, &tiny, 1, &law) == DP_E_OVERFLOW,
 		   "a threshold that is too large");
-	tap_ok(dp_mech_key_law_make(&e, &d, 1, &law) == DP_OK &&
-		   dp_mech_key_told(&source, &law, 0, &told) == DP_OK && !told &&
-		   dp_mech_key_told(&source, &law, 2 * law.threshold + 1,
-							&told) == DP_OK && told,
+	tap_ok(dp_noise_key_law_make(&e, &d, 1, &law) == DP_OK &&
+		   dp_noise_key_is_released(&source, &law, 0,
+									&told) == DP_OK && !told &&
+		   dp_noise_key_is_released(&source, &law, 2 * law.threshold + 1,
+									&told) == DP_OK && told,
 		   "nobody's key is never told, one of very many always");
-	tap_ok(dp_mech_key_units(&law, 0.5) == law.threshold + 1,
+	tap_ok(dp_noise_key_units(&law, 0.5) == law.threshold + 1,
 		   "half of the keys with one more than the threshold");
-	dp_mech_source_init(&failing, failing_fill, NULL);
-	tap_ok(dp_mech_key_told(&failing, &law, 5, &told) == DP_E_RANDOM,
+	dp_noise_source_init(&failing, failing_fill, NULL);
+	tap_ok(dp_noise_key_is_released(&failing, &law, 5, &told) == DP_E_RANDOM,
 		   "no decision without randomness");
 }
 
@@ -199,7 +200,7 @@ main(void)
 {
 	uint64_t	seed = 15;
 
-	dp_mech_source_init(&source, fake_fill, &seed);
+	dp_noise_source_init(&source, fake_fill, &seed);
 	test_oracle();
 	test_changes();
 	test_refusals();

@@ -48,9 +48,9 @@ laplace_parameters(dp_uint128 sensitivity, dp_uint128 num, dp_uint128 den)
 	const dp_rational epsilon = {num, den};
 	parameters	result = {0};
 
-	if (dp_mech_scale_make(sensitivity, &epsilon, &result.scale) != DP_OK)
+	if (dp_noise_scale_make(sensitivity, &epsilon, &result.scale) != DP_OK)
 		exit(2);
-	result.inverse = 1 / dp_mech_scale_approx(&result.scale);
+	result.inverse = 1 / dp_noise_scale_approx(&result.scale);
 	return result;
 }
 
@@ -62,7 +62,7 @@ good_uniform(void *state, double *out)
 	const parameters *c = state;
 	uint64_t	value;
 
-	if (dp_mech_uniform_below(&source, c->n, &value) != DP_OK)
+	if (dp_noise_uniform_below(&source, c->n, &value) != DP_OK)
 		return false;
 	*out = (double) (value >> c->shift);
 	return true;
@@ -90,8 +90,8 @@ good_bernoulli(void *state, bool *out)
 static bool
 good_exp(void *state, bool *out)
 {
-	return dp_mech_bernoulli_exp(&source, &((parameters *) state)->p,
-								 out) == DP_OK;
+	return dp_noise_bernoulli_exp(&source, &((parameters *) state)->p,
+								  out) == DP_OK;
 }
 
 static bool
@@ -100,7 +100,7 @@ good_geometric(void *state, double *out)
 	const parameters *c = state;
 	dp_int128	x;
 
-	if (dp_mech_geometric(&source, &c->scale, &x) != DP_OK)
+	if (dp_noise_geometric(&source, &c->scale, &x) != DP_OK)
 		return false;
 	*out = (double) (x >> c->shift);
 	return true;
@@ -112,7 +112,7 @@ good_laplace(void *state, double *out)
 	const parameters *c = state;
 	dp_int128	x;
 
-	if (dp_mech_discrete_laplace(&source, &c->scale, &x) != DP_OK)
+	if (dp_noise_discrete_laplace(&source, &c->scale, &x) != DP_OK)
 		return false;
 	*out = c->centre + (double) x;
 	return true;
@@ -124,8 +124,8 @@ fits_laplace(void *state, bool *out)
 	dp_int128	x;
 	dp_status	status;
 
-	status = dp_mech_discrete_laplace(&source,
-									  &((parameters *) state)->scale, &x);
+	status = dp_noise_discrete_laplace(&source,
+									   &((parameters *) state)->scale, &x);
 	*out = status == DP_OK;
 	return status == DP_OK || status == DP_E_OVERFLOW;
 }
@@ -265,7 +265,7 @@ uniform_double(void)
 {
 	uint64_t	value;
 
-	if (dp_mech_uniform_below(&source, UINT64_C(1) << 53, &value) != DP_OK)
+	if (dp_noise_uniform_below(&source, UINT64_C(1) << 53, &value) != DP_OK)
 		exit(2);
 	return ((double) value + 0.5) * 0x1p-53;
 }
@@ -277,7 +277,7 @@ bad_uniform_modulo(void *state, double *out)
 	const parameters *c = state;
 	unsigned char byte;
 
-	if (dp_mech_random_bytes(&source, &byte, 1) != DP_OK)
+	if (dp_noise_random_bytes(&source, &byte, 1) != DP_OK)
 		return false;
 	*out = (double) (byte % c->n);
 	return true;
@@ -290,7 +290,7 @@ bad_uniform_modulo_wide(void *state, double *out)
 	const parameters *c = state;
 	uint64_t	word;
 
-	if (dp_mech_random_bytes(&source, &word, 8) != DP_OK)
+	if (dp_noise_random_bytes(&source, &word, 8) != DP_OK)
 		return false;
 	*out = (double) ((word % c->n) >> c->shift);
 	return true;
@@ -302,8 +302,8 @@ bad_uniform_inclusive(void *state, double *out)
 {
 	uint64_t	value;
 
-	if (dp_mech_uniform_below(&source, ((parameters *) state)->n + 1,
-							  &value) != DP_OK)
+	if (dp_noise_uniform_below(&source, ((parameters *) state)->n + 1,
+							   &value) != DP_OK)
 		return false;
 	*out = (double) value;
 	return true;
@@ -358,7 +358,7 @@ bad_laplace_half_scale(void *state, double *out)
 	parameters	c = *(parameters *) state;
 	const dp_rational epsilon = {2 * c.p.num, c.p.den};
 
-	if (dp_mech_scale_make(1, &epsilon, &c.scale) != DP_OK)
+	if (dp_noise_scale_make(1, &epsilon, &c.scale) != DP_OK)
 		return false;
 	return good_laplace(&c, out);
 }
@@ -370,7 +370,7 @@ bad_laplace_minus_zero(void *state, double *out)
 	uint64_t	sign;
 
 	if (!good_geometric(state, out) ||
-		dp_mech_uniform_below(&source, 2, &sign) != DP_OK)
+		dp_noise_uniform_below(&source, 2, &sign) != DP_OK)
 		return false;
 	if (sign == 1)
 		*out = -*out;
@@ -567,7 +567,7 @@ test_chisq(void)
 int
 main(void)
 {
-	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
+	dp_noise_source_init(&source, dp_noise_fill_openssl, NULL);
 	test_chisq();
 	test_uniform();
 	test_coins();

@@ -37,7 +37,7 @@ scale_of(unsigned long long num, unsigned long long den)
 	const dp_rational epsilon = {den, num};
 	dp_scale	scale;
 
-	if (dp_mech_scale_make(1, &epsilon, &scale) != DP_OK)
+	if (dp_noise_scale_make(1, &epsilon, &scale) != DP_OK)
 		exit(2);
 	return scale;
 }
@@ -65,7 +65,7 @@ tail(long double inverse, long double m)
 static bool
 flip_exp(void *state, bool *out)
 {
-	return dp_mech_bernoulli_exp(&source, state, out) == DP_OK;
+	return dp_noise_bernoulli_exp(&source, state, out) == DP_OK;
 }
 
 static void
@@ -205,8 +205,8 @@ test_discrete_laplace(scale_case *cases, int *scales)
 			c->scale = scale_of(c->num, c->den);
 			for (i = 0; i < DRAWS; i++)
 			{
-				if (dp_mech_discrete_laplace(&source, &c->scale,
-											 &draw) != DP_OK)
+				if (dp_noise_discrete_laplace(&source, &c->scale,
+											  &draw) != DP_OK)
 					exit(2);
 				c->sample[i] = (double) draw;
 			}
@@ -282,7 +282,7 @@ test_moments(const scale_case *cases, int scales)
 									  (1 - p) / (1 + p)));
 		for (i = 0; i < 5; i++)
 			quantiles = quantiles &&
-				dp_mech_laplace_error(&c->scale, quantile[i].beta) ==
+				dp_noise_laplace_error(&c->scale, quantile[i].beta) ==
 				(double) csv_number(&csv, quantile[i].column);
 
 		sum = squares = fourths = 0;
@@ -352,13 +352,13 @@ test_accuracy(void)
 	while (csv_next(&csv))
 	{
 		epsilon = decimal(csv_text(&csv, "eps"));
-		if (dp_mech_scale_make(1, &epsilon, &scale) != DP_OK)
+		if (dp_noise_scale_make(1, &epsilon, &scale) != DP_OK)
 			exit(2);
 		k = (double) csv_number(&csv, "k");
 		beta = (double) csv_number(&csv, "beta");
-		good = good && dp_mech_laplace_error(&scale, beta / k) ==
+		good = good && dp_noise_laplace_error(&scale, beta / k) ==
 			(double) csv_number(&csv, "discrete_union_alpha") &&
-			fabs(dp_mech_scale_approx(&scale) * log(k / beta) /
+			fabs(dp_noise_scale_approx(&scale) * log(k / beta) /
 				 (double) csv_number(&csv, "thm3_8_alpha") - 1) < 1e-15;
 	}
 	tap_ok(csv.records == 8 && good, "laplace_accuracy.csv: all 8 records");
@@ -383,7 +383,7 @@ test_error_minimal(void)
 			{
 				scale = scale_of(num, den);
 				inverse = (long double) den / num;
-				a = dp_mech_laplace_error(&scale, beta);
+				a = dp_noise_laplace_error(&scale, beta);
 				cases++;
 				if (!(2 * tail(inverse, a + 1) <= beta) ||
 					(a > 0 && !((a == 1 ? 1 - tanhl(inverse / 2)
@@ -402,7 +402,7 @@ main(void)
 
 	if (cases == NULL)
 		return 2;
-	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
+	dp_noise_source_init(&source, dp_noise_fill_openssl, NULL);
 	test_bernoulli_exp();
 	test_discrete_laplace(cases, &scales);
 	test_moments(cases, scales);

@@ -50,7 +50,7 @@ make(dp_pair_kind kind, int64_t g, int64_t h, int spread, int second)
 {
 	dp_pair_shape shape;
 
-	dp_mech_pair_make(kind, g, h, spread, second, &shape);
+	dp_noise_pair_make(kind, g, h, spread, second, &shape);
 	return shape;
 }
 
@@ -108,7 +108,7 @@ all_rows(const dp_pair_shape *shape)
 			dp_int128	cells[DP_PAIR_CELLS];
 
 			dp_pair_add(&sums, k, l);
-			dp_mech_pair_cells(shape, &sums, cells);
+			dp_noise_pair_cells(shape, &sums, cells);
 			see(&w, shape, cells);
 		}
 	return w;
@@ -129,7 +129,7 @@ small_grids(dp_pair_kind kind, int spread, int second, bool gaussian)
 			worst		w = all_rows(&shape);
 
 			bad += w.negative > 0 || (gaussian && w.beyond > 0) ||
-				w.l1 != (dp_int128) dp_mech_pair_l1(&shape);
+				w.l1 != (dp_int128) dp_noise_pair_l1(&shape);
 		}
 	return bad;
 }
@@ -172,12 +172,12 @@ units(int spread, int second, bool *linear)
 
 			dp_pair_add(&row, k, l);
 			dp_pair_add(j % 2 ? &sums : &half, k, l);
-			dp_mech_pair_cells(&shape, &row, cells);
+			dp_noise_pair_cells(&shape, &row, cells);
 			for (n = 0; n < shape.ncells; n++)
 				added[n] += cells[n];
 		}
 		dp_pair_merge(&sums, &half);
-		dp_mech_pair_cells(&shape, &sums, cells);
+		dp_noise_pair_cells(&shape, &sums, cells);
 		for (n = 0; n < shape.ncells; n++)
 		{
 			*linear = *linear && cells[n] == added[n];
@@ -186,7 +186,7 @@ units(int spread, int second, bool *linear)
 			l1 += cells[n];
 			l2 += (long double) cells[n] * (long double) cells[n];
 		}
-		bad += l1 > (dp_int128) dp_mech_pair_l1(&shape) * m ||
+		bad += l1 > (dp_int128) dp_noise_pair_l1(&shape) * m ||
 			sqrtl(l2) > (long double) shape.row * m * (1 + 1e-15L);
 	}
 	return bad;

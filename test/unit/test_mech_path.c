@@ -26,9 +26,9 @@ extern dp_status geometric_early_bignum(dp_source *source,
 										const dp_scale *scale,
 										dp_int128 *out);
 #define NARROW_SUCCESSES 1
-#define dp_mech_geometric geometric_early_bignum
+#define dp_noise_geometric geometric_early_bignum
 #include "../../src/math/noise/geometric.c"
-#undef dp_mech_geometric
+#undef dp_noise_geometric
 
 static dp_source first;
 static dp_source second;
@@ -39,7 +39,7 @@ scale_of(dp_uint128 sensitivity, dp_uint128 num, dp_uint128 den)
 	const dp_rational epsilon = {num, den};
 	dp_scale	scale;
 
-	if (dp_mech_scale_make(sensitivity, &epsilon, &scale) != DP_OK)
+	if (dp_noise_scale_make(sensitivity, &epsilon, &scale) != DP_OK)
 		abort();
 	return scale;
 }
@@ -104,14 +104,14 @@ test_paths(void)
 		wide = narrow;
 		wide.narrow = false;
 		seed_a = seed_b = 1000 + i;
-		dp_mech_source_init(&first, fake_fill, &seed_a);
-		dp_mech_source_init(&second, fake_fill, &seed_b);
+		dp_noise_source_init(&first, fake_fill, &seed_a);
+		dp_noise_source_init(&second, fake_fill, &seed_b);
 		same = narrow.narrow;
 		clean = true;
 		for (j = 0; same && j < draws; j++)
 		{
-			same = dp_mech_discrete_laplace(&first, &narrow, &x) == DP_OK &&
-				dp_mech_discrete_laplace(&second, &wide, &y) == DP_OK &&
+			same = dp_noise_discrete_laplace(&first, &narrow, &x) == DP_OK &&
+				dp_noise_discrete_laplace(&second, &wide, &y) == DP_OK &&
 				x == y && seed_a == seed_b && first.next == second.next;
 			clean = clean && (j % 100 != 0 || (wiped(&first) &&
 											   wiped(&second)));
@@ -122,7 +122,7 @@ test_paths(void)
 
 		same = true;
 		for (j = 0; same && j < draws; j++)
-			same = dp_mech_geometric(&first, &narrow, &x) == DP_OK &&
+			same = dp_noise_geometric(&first, &narrow, &x) == DP_OK &&
 				geometric_early_bignum(&second, &narrow, &y) == DP_OK &&
 				x == y && seed_a == seed_b && first.next == second.next;
 		tap_ok(same, "scale %s: BIGNUM finish of the narrow path agrees",
@@ -166,7 +166,7 @@ draw_any(enum sampler sampler, dp_source *source, dp_int128 *out)
 	switch (sampler)
 	{
 		case UNIFORM:
-			status = dp_mech_uniform_below(source, 70000, &small);
+			status = dp_noise_uniform_below(source, 70000, &small);
 			touched = small != 77;
 			break;
 		case UNIFORM_WIDE:
@@ -180,15 +180,15 @@ draw_any(enum sampler sampler, dp_source *source, dp_int128 *out)
 			status = bernoulli_rational(source, &coin_wide, (bool *) &coin);
 			break;
 		case EXP_SMALL:
-			status = dp_mech_bernoulli_exp(source, &third, (bool *) &coin);
+			status = dp_noise_bernoulli_exp(source, &third, (bool *) &coin);
 			break;
 		case EXP_LARGE:
-			status = dp_mech_bernoulli_exp(source, &seven_thirds,
-										   (bool *) &coin);
+			status = dp_noise_bernoulli_exp(source, &seven_thirds,
+											(bool *) &coin);
 			break;
 		case EXP_WIDE:
-			status = dp_mech_bernoulli_exp(source, &gamma_wide,
-										   (bool *) &coin);
+			status = dp_noise_bernoulli_exp(source, &gamma_wide,
+											(bool *) &coin);
 			break;
 		case GEOMETRIC_128:
 		case LAPLACE_128:
@@ -202,9 +202,9 @@ draw_any(enum sampler sampler, dp_source *source, dp_int128 *out)
 			break;
 	}
 	if (sampler >= LAPLACE)
-		return dp_mech_discrete_laplace(source, &scale, out);
+		return dp_noise_discrete_laplace(source, &scale, out);
 	if (sampler >= GEOMETRIC)
-		return dp_mech_geometric(source, &scale, out);
+		return dp_noise_geometric(source, &scale, out);
 	if (status == DP_OK)
 		*out = sampler == UNIFORM ? (dp_int128) small :
 			sampler == UNIFORM_WIDE ? (dp_int128) wide : coin;
@@ -288,7 +288,7 @@ test_exhaustion(void)
 	size_t		i;
 	int			s;
 
-	dp_mech_source_init(&first, failing_fill, NULL);
+	dp_noise_source_init(&first, failing_fill, NULL);
 	for (i = 0; i < sizeof(gamma) / sizeof(gamma[0]); i++)
 	{
 		yes = no = 0;
@@ -297,7 +297,7 @@ test_exhaustion(void)
 			first.next = DP_SOURCE_BUFFER - 2;
 			first.buffer[DP_SOURCE_BUFFER - 2] = (unsigned char) s;
 			first.buffer[DP_SOURCE_BUFFER - 1] = (unsigned char) (s >> 8);
-			status = dp_mech_bernoulli_exp(&first, &gamma[i], &coin);
+			status = dp_noise_bernoulli_exp(&first, &gamma[i], &coin);
 			if (status == DP_OK)
 				*(coin ? &yes : &no) += 1;
 		}
@@ -317,7 +317,7 @@ test_exhaustion(void)
 		first.next = DP_SOURCE_BUFFER - 2;
 		first.buffer[DP_SOURCE_BUFFER - 2] = (unsigned char) s;
 		first.buffer[DP_SOURCE_BUFFER - 1] = (unsigned char) (s >> 8);
-		if (dp_mech_discrete_laplace(&first, &scale, &x) == DP_OK)
+		if (dp_noise_discrete_laplace(&first, &scale, &x) == DP_OK)
 		{
 			decided++;
 			if (x >= -4 && x <= 4)
@@ -356,60 +356,60 @@ test_edges(void)
 	memset(bytes, 0xff, sizeof(bytes));
 	scale = scale_of(BIT(127), 1, 1);
 	scripted_source(&first, bytes, sizeof(bytes));
-	tap_ok(dp_mech_discrete_laplace(&first, &scale, &x) == DP_OK &&
+	tap_ok(dp_noise_discrete_laplace(&first, &scale, &x) == DP_OK &&
 		   x == -most, "the least draw is -(2^127 - 1)");
 	scale = scale_of(BIT(64), 1, BIT(64));
 	x = SENTINEL;
 	scripted_source(&first, bytes, sizeof(bytes));
-	tap_ok(dp_mech_discrete_laplace(&first, &scale, &x) == DP_E_OVERFLOW &&
+	tap_ok(dp_noise_discrete_laplace(&first, &scale, &x) == DP_E_OVERFLOW &&
 		   x == SENTINEL, "2^128 - 1 overflows, output untouched");
 
 	/* scale 2^128: U = 2^127 - 1 fits, U = 2^127 does not */
 	bytes[15] = 0x7f;
 	bytes[sizeof(bytes) - 1] = 0;
 	scripted_source(&first, bytes, 34);
-	tap_ok(dp_mech_discrete_laplace(&first, &scale, &x) == DP_OK &&
+	tap_ok(dp_noise_discrete_laplace(&first, &scale, &x) == DP_OK &&
 		   x == -most, "2^127 - 1 fits");
 	bytes[33] = 0;
 	scripted_source(&first, bytes, 34);
-	tap_ok(dp_mech_discrete_laplace(&first, &scale, &x) == DP_OK &&
+	tap_ok(dp_noise_discrete_laplace(&first, &scale, &x) == DP_OK &&
 		   x == most, "with either sign");
 	memset(bytes, 0, 15);
 	bytes[15] = 0x80;
 	x = SENTINEL;
 	scripted_source(&first, bytes, 34);
-	tap_ok(dp_mech_geometric(&first, &scale, &x) == DP_E_OVERFLOW &&
+	tap_ok(dp_noise_geometric(&first, &scale, &x) == DP_E_OVERFLOW &&
 		   x == SENTINEL, "2^127 does not");
 
 	/* a quotient that fits although U + t V does not */
 	scale = scale_of(BIT(64), 15, BIT(64));
 	scripted_source(&first, bytes, 34);
-	tap_ok(dp_mech_geometric(&first, &scale, &x) == DP_OK &&
+	tap_ok(dp_noise_geometric(&first, &scale, &x) == DP_OK &&
 		   x == (dp_int128) (BIT(127) / 15),
 		   "the quotient decides, not the dividend");
 
 	/* far beyond: 2^200 and the largest scale there is */
-	dp_mech_source_init(&first, fake_fill, &seed);
+	dp_noise_source_init(&first, fake_fill, &seed);
 	scale = scale_of(BIT(100), 1, BIT(100));
 	for (i = overflows = 0; i < 1000; i++)
-		overflows += dp_mech_discrete_laplace(&first, &scale, &x) ==
+		overflows += dp_noise_discrete_laplace(&first, &scale, &x) ==
 			DP_E_OVERFLOW;
 	tap_ok(overflows == 1000, "scale 2^200 overflows");
 	scale = scale_of(MAX, 1, MAX);
 	for (i = overflows = 0; i < 1000; i++)
-		overflows += dp_mech_discrete_laplace(&first, &scale, &x) ==
+		overflows += dp_noise_discrete_laplace(&first, &scale, &x) ==
 			DP_E_OVERFLOW;
 	tap_ok(overflows == 1000, "scale (2^128 - 1)^2 overflows");
 	scale = scale_of(BIT(100), MAX, BIT(100));
 	for (i = overflows = 0; i < 1000; i++)
-		overflows += dp_mech_discrete_laplace(&first, &scale, &x) != DP_OK;
+		overflows += dp_noise_discrete_laplace(&first, &scale, &x) != DP_OK;
 	tap_ok(overflows == 0 && !scale.narrow,
 		   "scale 2^200 / (2^128 - 1) never does");
 
 	memset(&scale, 0, sizeof(scale));
 	x = SENTINEL;
-	tap_ok(dp_mech_geometric(&first, &scale, &x) == DP_E_RANGE &&
-		   dp_mech_discrete_laplace(&first, &scale, &x) == DP_E_RANGE &&
+	tap_ok(dp_noise_geometric(&first, &scale, &x) == DP_E_RANGE &&
+		   dp_noise_discrete_laplace(&first, &scale, &x) == DP_E_RANGE &&
 		   x == SENTINEL, "a scale nobody made is refused");
 }
 
@@ -427,20 +427,20 @@ test_arguments(void)
 	uint64_t	seed = 3;
 	int			i;
 
-	dp_mech_source_init(&first, failing_fill, NULL);
+	dp_noise_source_init(&first, failing_fill, NULL);
 	tap_ok(bernoulli_rational(&first, &above, (bool *) &kept) == DP_E_RANGE &&
 		   bernoulli_rational(&first, &broken, (bool *) &kept) == DP_E_RANGE &&
-		   dp_mech_bernoulli_exp(&first, &broken,
-								 (bool *) &kept) == DP_E_RANGE && kept == 77,
+		   dp_noise_bernoulli_exp(&first, &broken,
+								  (bool *) &kept) == DP_E_RANGE && kept == 77,
 		   "no probability: refused, untouched");
 	good = bernoulli_rational(&first, &sure, &coin) == DP_OK && coin;
 	good = good && bernoulli_rational(&first, &never, &coin) == DP_OK && !coin;
-	good = good && dp_mech_bernoulli_exp(&first, &never, &coin) == DP_OK &&
+	good = good && dp_noise_bernoulli_exp(&first, &never, &coin) == DP_OK &&
 		coin;
 	tap_ok(good, "certain outcomes need no source");
-	dp_mech_source_init(&first, fake_fill, &seed);
+	dp_noise_source_init(&first, fake_fill, &seed);
 	for (i = 0; i < 10000; i++)
-		good = good && dp_mech_bernoulli_exp(&first, &huge, &coin) == DP_OK &&
+		good = good && dp_noise_bernoulli_exp(&first, &huge, &coin) == DP_OK &&
 			!coin;
 	tap_ok(good, "bernoulli_exp(2^128 - 1) ends quickly, and false");
 }

@@ -156,8 +156,8 @@ test_privacy(void)
 			c = random_problem(7);
 		while (!c.dense);
 		c.n = (size_t) (c.high - c.low) + 1;
-		if (dp_mech_quantile_sensitivity(c.a, c.d, 1, replace,
-										 &sensitivity) != DP_OK)
+		if (dp_noise_quantile_sensitivity(c.a, c.d, 1, replace,
+										  &sensitivity) != DP_OK)
 			exit(2);
 		set_rate(&c, &epsilon, 1, replace);
 		for (x = c.low; x <= c.high; x++)
@@ -247,27 +247,27 @@ test_failure(void)
 			DP_E_RANGE);
 	REFUSED(bad.counts[0] = UINT64_MAX, DP_E_OVERFLOW);
 	REFUSED((bad.a = bad.d = BIT(121)), DP_E_OVERFLOW);
-	if (dp_mech_envelope_make(&c.rate, 2, &wide) != DP_OK)
+	if (dp_noise_envelope_make(&c.rate, 2, &wide) != DP_OK)
 		exit(2);
-	fails = fails && dp_mech_quantile(&random_source, &wide,
-									  &(dp_ranked_rows) {c.values, c.counts,
-									  NULL, c.n}, c.low, c.high, c.a, c.d,
-									  &value) == DP_E_RANGE && value == 77;
+	fails = fails && dp_noise_quantile(&random_source, &wide,
+									   &(dp_ranked_rows) {c.values, c.counts,
+									   NULL, c.n}, c.low, c.high, c.a, c.d,
+									   &value) == DP_E_RANGE && value == 77;
 	tap_ok(fails, "bad arguments are refused, output untouched");
 
-	fails = dp_mech_quantile_sensitivity(2, 1, 1, false,
-										 &sensitivity) == DP_E_RANGE &&
-		dp_mech_quantile_sensitivity(0, 0, 1, false,
-									 &sensitivity) == DP_E_RANGE &&
-		dp_mech_quantile_sensitivity(0, 1, 0, false,
-									 &sensitivity) == DP_E_RANGE &&
-		dp_mech_quantile_sensitivity(1, BIT(127), 4, true,
-									 &sensitivity) == DP_E_OVERFLOW &&
+	fails = dp_noise_quantile_sensitivity(2, 1, 1, false,
+										  &sensitivity) == DP_E_RANGE &&
+		dp_noise_quantile_sensitivity(0, 0, 1, false,
+									  &sensitivity) == DP_E_RANGE &&
+		dp_noise_quantile_sensitivity(0, 1, 0, false,
+									  &sensitivity) == DP_E_RANGE &&
+		dp_noise_quantile_sensitivity(1, BIT(127), 4, true,
+									  &sensitivity) == DP_E_OVERFLOW &&
 		sensitivity == 77;
 	fails = fails &&
-		dp_mech_quantile_sensitivity(1, 4, 5, false, &sensitivity) == DP_OK &&
+		dp_noise_quantile_sensitivity(1, 4, 5, false, &sensitivity) == DP_OK &&
 		sensitivity == 15 &&
-		dp_mech_quantile_sensitivity(1, 4, 5, true, &sensitivity) == DP_OK &&
+		dp_noise_quantile_sensitivity(1, 4, 5, true, &sensitivity) == DP_OK &&
 		sensitivity == 20;
 	tap_ok(fails, "sensitivity: m max(a, d - a), m d; refused beyond");
 }
@@ -275,7 +275,7 @@ test_failure(void)
 int
 main(void)
 {
-	dp_mech_source_init(&random_source, dp_mech_fill_openssl, NULL);
+	dp_noise_source_init(&random_source, dp_noise_fill_openssl, NULL);
 	test_blocks();
 	test_many();
 	test_privacy();

@@ -199,8 +199,8 @@ bad_values_only(void *state, double *out)
 		scores[i] = -(dp_int128) penalty_of(c, c->values[i]);
 		ones[i] = 1;
 	}
-	if (dp_mech_envelope(&random_source, envelope_of(c), scores, ones, c->n,
-						 &i, NULL) != DP_OK)
+	if (dp_noise_envelope(&random_source, envelope_of(c), scores, ones, c->n,
+						  &i, NULL) != DP_OK)
 		return false;
 	*out = (double) (c->values[i] - c->low);
 	return true;
@@ -239,8 +239,8 @@ bad_no_keeping(void *state, double *out)
 		scores[i] = -(dp_int128) p.blocks[i].least;
 		sizes[i] = p.blocks[i].size;
 	}
-	if (dp_mech_envelope(&random_source, envelope_of(c), scores, sizes, p.n,
-						 &i, &rank) != DP_OK)
+	if (dp_noise_envelope(&random_source, envelope_of(c), scores, sizes, p.n,
+						  &i, &rank) != DP_OK)
 		return false;
 	point = p.blocks[0].edge;
 	if (i > 0)
@@ -295,7 +295,7 @@ test_broken(void)
 int
 main(void)
 {
-	dp_mech_source_init(&random_source, dp_mech_fill_openssl, NULL);
+	dp_noise_source_init(&random_source, dp_noise_fill_openssl, NULL);
 	test_oracle();
 	test_laws();
 	test_extremes();

@@ -40,7 +40,7 @@ truncated_of(dp_uint128 sensitivity, const dp_rational *epsilon,
 	truncated	c;
 
 	c.bound = bound;
-	if (dp_mech_scale_make(sensitivity, epsilon, &c.scale) != DP_OK)
+	if (dp_noise_scale_make(sensitivity, epsilon, &c.scale) != DP_OK)
 		exit(2);
 	return c;
 }
@@ -53,8 +53,8 @@ draw_boolean(void *state, double *out)
 	const response *c = state;
 	bool		answer;
 
-	if (dp_mech_randomized_response(&source, &c->epsilon, c->truth == 1,
-									&answer) != DP_OK)
+	if (dp_noise_randomized_response(&source, &c->epsilon, c->truth == 1,
+									 &answer) != DP_OK)
 		return false;
 	*out = answer;
 	return true;
@@ -66,8 +66,8 @@ draw_among(void *state, double *out)
 	const response *c = state;
 	uint64_t	answer;
 
-	if (dp_mech_randomized_response_among(&source, &c->epsilon, c->truth,
-										  c->candidates, &answer) != DP_OK)
+	if (dp_noise_randomized_response_among(&source, &c->epsilon, c->truth,
+										   c->candidates, &answer) != DP_OK)
 		return false;
 	*out = (double) answer;
 	return true;
@@ -136,14 +136,14 @@ test_two_coins(void)
 		{
 			byte = (unsigned char) i;
 			scripted_source(&source, &byte, 1);
-			if (dp_mech_two_coins(&source, truth == 1, &answer) != DP_OK)
+			if (dp_noise_two_coins(&source, truth == 1, &answer) != DP_OK)
 				exit(2);
 			kept += answer == (truth == 1);
 		}
 		tap_ok(kept == 192, "two coins keep %s for exactly 3/4 of all bytes",
 			   truth ? "true" : "false");
 	}
-	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
+	dp_noise_source_init(&source, dp_noise_fill_openssl, NULL);
 }
 
 /* ---- truncated Laplace ---- */
@@ -154,8 +154,8 @@ draw_truncated(void *state, double *out)
 	const truncated *c = state;
 	dp_int128	x;
 
-	if (dp_mech_truncated_laplace(&source, &c->scale, c->bound,
-								  &x) != DP_OK)
+	if (dp_noise_truncated_laplace(&source, &c->scale, c->bound,
+								   &x) != DP_OK)
 		return false;
 	*out = (double) x;
 	return true;
@@ -224,7 +224,7 @@ test_truncated(void)
 			t = truncated_of((dp_uint128) c[i].sensitivity, &epsilon,
 							 c[i].bound);
 			t.scale.narrow = !wide;
-			inverse = 1 / dp_mech_scale_approx(&t.scale);
+			inverse = 1 / dp_noise_scale_approx(&t.scale);
 			p = truncated_p(draw_truncated, &t, c[i].bound, inverse, 1,
 							DRAWS);
 			tap_ok(p >= DP_CHISQ_ALPHA, "truncated Laplace, scale %.4g, "
@@ -321,14 +321,14 @@ sample_boolean(dp_source *s, const void *state, unsigned char *out)
 {
 	const response *c = state;
 
-	return dp_mech_randomized_response(s, &c->epsilon, true, (bool *) out);
+	return dp_noise_randomized_response(s, &c->epsilon, true, (bool *) out);
 }
 
 static dp_status
 sample_coins(dp_source *s, const void *state, unsigned char *out)
 {
 	(void) state;
-	return dp_mech_two_coins(s, true, (bool *) out);
+	return dp_noise_two_coins(s, true, (bool *) out);
 }
 
 static dp_status
@@ -336,9 +336,9 @@ sample_among(dp_source *s, const void *state, unsigned char *out)
 {
 	const response *c = state;
 
-	return dp_mech_randomized_response_among(s, &c->epsilon, c->truth,
-											 c->candidates,
-											 (uint64_t *) (void *) out);
+	return dp_noise_randomized_response_among(s, &c->epsilon, c->truth,
+											  c->candidates,
+											  (uint64_t *) (void *) out);
 }
 
 static dp_status
@@ -346,8 +346,8 @@ sample_truncated(dp_source *s, const void *state, unsigned char *out)
 {
 	const truncated *c = state;
 
-	return dp_mech_truncated_laplace(s, &c->scale, c->bound,
-									 (dp_int128 *) (void *) out);
+	return dp_noise_truncated_laplace(s, &c->scale, c->bound,
+									  (dp_int128 *) (void *) out);
 }
 
 static void
@@ -386,24 +386,24 @@ test_failure(void)
 		tap_ok(fails, "%s: failure at each of %zu points is DP_E_RANDOM, "
 			   "output untouched", c[i].label, points);
 	}
-	tap_ok(dp_mech_randomized_response(&source, &zero, true,
-									   (bool *) &answer) == DP_E_RANGE &&
-		   dp_mech_randomized_response(&source, &none, true,
-									   (bool *) &answer) == DP_E_RANGE &&
-		   dp_mech_randomized_response_among(&source, &zero, 0, 3,
-											 &choice) == DP_E_RANGE &&
-		   dp_mech_randomized_response_among(&source, &third, 3, 3,
-											 &choice) == DP_E_RANGE &&
-		   dp_mech_randomized_response_among(&source, &third, 0, 0,
-											 &choice) == DP_E_RANGE &&
+	tap_ok(dp_noise_randomized_response(&source, &zero, true,
+										(bool *) &answer) == DP_E_RANGE &&
+		   dp_noise_randomized_response(&source, &none, true,
+										(bool *) &answer) == DP_E_RANGE &&
+		   dp_noise_randomized_response_among(&source, &zero, 0, 3,
+											  &choice) == DP_E_RANGE &&
+		   dp_noise_randomized_response_among(&source, &third, 3, 3,
+											  &choice) == DP_E_RANGE &&
+		   dp_noise_randomized_response_among(&source, &third, 0, 0,
+											  &choice) == DP_E_RANGE &&
 		   answer == 77 && choice == 77,
 		   "responses of no epsilon or no candidate are refused");
 	below.bound = -1;
 	above.scale.t[0] = 0;
-	tap_ok(dp_mech_truncated_laplace(&source, &below.scale, -1,
-									 &x) == DP_E_RANGE &&
-		   dp_mech_truncated_laplace(&source, &above.scale, 5,
-									 &x) == DP_E_RANGE && x == 77,
+	tap_ok(dp_noise_truncated_laplace(&source, &below.scale, -1,
+									  &x) == DP_E_RANGE &&
+		   dp_noise_truncated_laplace(&source, &above.scale, 5,
+									  &x) == DP_E_RANGE && x == 77,
 		   "a negative bound and a scale of 0 are refused");
 }
 
@@ -416,7 +416,7 @@ bad_flip(void *state, double *out)
 	const response *c = state;
 	bool		flip;
 
-	if (dp_mech_bernoulli_exp(&source, &c->epsilon, &flip) != DP_OK)
+	if (dp_noise_bernoulli_exp(&source, &c->epsilon, &flip) != DP_OK)
 		return false;
 	*out = flip ? 1 - (double) c->truth : (double) c->truth;
 	return true;
@@ -440,7 +440,7 @@ bad_among_twice(void *state, double *out)
 	uint64_t	any;
 
 	if (!draw_among(state, &kept) ||
-		dp_mech_uniform_below(&source, c->candidates, &any) != DP_OK)
+		dp_noise_uniform_below(&source, c->candidates, &any) != DP_OK)
 		return false;
 	*out = kept == (double) c->truth ? kept : (double) any;
 	return true;
@@ -462,7 +462,7 @@ bad_clamped(void *state, double *out)
 	const truncated *c = state;
 	dp_int128	x;
 
-	if (dp_mech_discrete_laplace(&source, &c->scale, &x) != DP_OK)
+	if (dp_noise_discrete_laplace(&source, &c->scale, &x) != DP_OK)
 		return false;
 	*out = x > c->bound ? (double) c->bound : x < -c->bound ?
 		-(double) c->bound : (double) x;
@@ -475,7 +475,7 @@ bad_untruncated(void *state, double *out)
 	const truncated *c = state;
 	dp_int128	x;
 
-	if (dp_mech_discrete_laplace(&source, &c->scale, &x) != DP_OK)
+	if (dp_noise_discrete_laplace(&source, &c->scale, &x) != DP_OK)
 		return false;
 	*out = (double) x;
 	return true;
@@ -563,7 +563,7 @@ test_broken(void)
 int
 main(void)
 {
-	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
+	dp_noise_source_init(&source, dp_noise_fill_openssl, NULL);
 	test_response();
 	test_two_coins();
 	test_truncated();

@@ -34,22 +34,22 @@ extern dp_status noisy_max_again(dp_source *s, const dp_int128 *scores,
 								 size_t n, const dp_scale *scale,
 								 dp_noise noise, size_t *out);
 #define NARROW_PRODUCT 0
-#define dp_mech_wide_uniform wide_uniform_again
-#define dp_mech_wide_bernoulli_exp wide_exp_again
-#define dp_mech_bernoulli_exp_product product_bignum
-#define dp_mech_selection_rate rate_again
-#define dp_mech_exponential exponential_bignum
-#define dp_mech_permute_and_flip permute_bignum
-#define dp_mech_noisy_max noisy_max_again
+#define dp_noise_wide_uniform wide_uniform_again
+#define dp_noise_wide_bernoulli_exp wide_exp_again
+#define dp_noise_bernoulli_exp_product product_bignum
+#define dp_noise_selection_rate rate_again
+#define dp_noise_exponential exponential_bignum
+#define dp_noise_permute_and_flip permute_bignum
+#define dp_noise_noisy_max noisy_max_again
 #include "../../src/math/noise/wide.c"
 #include "../../src/math/noise/selection.c"
-#undef dp_mech_wide_uniform
-#undef dp_mech_wide_bernoulli_exp
-#undef dp_mech_bernoulli_exp_product
-#undef dp_mech_selection_rate
-#undef dp_mech_exponential
-#undef dp_mech_permute_and_flip
-#undef dp_mech_noisy_max
+#undef dp_noise_wide_uniform
+#undef dp_noise_wide_bernoulli_exp
+#undef dp_noise_bernoulli_exp_product
+#undef dp_noise_selection_rate
+#undef dp_noise_exponential
+#undef dp_noise_permute_and_flip
+#undef dp_noise_noisy_max
 
 #include "chisq.h"
 #include "csv.h"
@@ -124,7 +124,7 @@ test_noisy_file(void)
 		rows = 0;
 		c.noise = DP_NOISE_LAPLACE;
 		if (fabs((double) csv_number(&csv, "noise_scale") -
-				 dp_mech_scale_approx(&c.scale)) > 1e-9)
+				 dp_noise_scale_approx(&c.scale)) > 1e-9)
 			exit(2);
 		noisy_law(&c, exact);
 		for (i = 0; i < c.n; i++)
@@ -159,18 +159,18 @@ test_paths(void)
 	bool		same = true;
 	int			i;
 
-	dp_mech_source_init(&first, fake_fill, &seed_a);
-	dp_mech_source_init(&second, fake_fill, &seed_b);
+	dp_noise_source_init(&first, fake_fill, &seed_a);
+	dp_noise_source_init(&second, fake_fill, &seed_b);
 	for (i = 0; same && i < 10000; i++)
-		same = dp_mech_exponential(&first, c.scores, c.n, &c.rate,
-								   &x) == DP_OK &&
+		same = dp_noise_exponential(&first, c.scores, c.n, &c.rate,
+									&x) == DP_OK &&
 			exponential_bignum(&second, c.scores, c.n, &c.rate,
 							   &y) == DP_OK &&
 			x == y && seed_a == seed_b && first.next == second.next;
 	tap_ok(same, "exponential: 128-bit path = BIGNUM path, 10000 draws");
 	for (i = 0; same && i < 10000; i++)
-		same = dp_mech_permute_and_flip(&first, c.scores, c.n, &c.rate,
-										order, &x) == DP_OK &&
+		same = dp_noise_permute_and_flip(&first, c.scores, c.n, &c.rate,
+										 order, &x) == DP_OK &&
 			permute_bignum(&second, c.scores, c.n, &c.rate, order,
 						   &y) == DP_OK &&
 			x == y && seed_a == seed_b && first.next == second.next;
@@ -219,8 +219,8 @@ sample_exponential(dp_source *s, const void *state, unsigned char *out)
 {
 	const problem *c = state;
 
-	return dp_mech_exponential(s, c->scores, c->n, &c->rate,
-							   (size_t *) (void *) out);
+	return dp_noise_exponential(s, c->scores, c->n, &c->rate,
+								(size_t *) (void *) out);
 }
 
 static dp_status
@@ -238,8 +238,8 @@ sample_permute(dp_source *s, const void *state, unsigned char *out)
 	const problem *c = state;
 	size_t		order[N_MAX];
 
-	return dp_mech_permute_and_flip(s, c->scores, c->n, &c->rate, order,
-									(size_t *) (void *) out);
+	return dp_noise_permute_and_flip(s, c->scores, c->n, &c->rate, order,
+									 (size_t *) (void *) out);
 }
 
 static dp_status
@@ -247,8 +247,8 @@ sample_noisy(dp_source *s, const void *state, unsigned char *out)
 {
 	const problem *c = state;
 
-	return dp_mech_noisy_max(s, c->scores, c->n, &c->scale, c->noise,
-							 (size_t *) (void *) out);
+	return dp_noise_noisy_max(s, c->scores, c->n, &c->scale, c->noise,
+							  (size_t *) (void *) out);
 }
 
 static void
@@ -285,36 +285,36 @@ test_failure(void)
 		tap_ok(fails, "%s: failure at each of %zu points is DP_E_RANDOM, "
 			   "output untouched", c[i].label, points);
 	}
-	tap_ok(dp_mech_exponential(&source, p.scores, 0, &p.rate, &out) ==
+	tap_ok(dp_noise_exponential(&source, p.scores, 0, &p.rate, &out) ==
 		   DP_E_RANGE &&
-		   dp_mech_exponential(&source, p.scores, 2, &zero, &out) ==
+		   dp_noise_exponential(&source, p.scores, 2, &zero, &out) ==
 		   DP_E_RANGE &&
-		   dp_mech_permute_and_flip(&source, p.scores, 0, &p.rate, order,
-									&out) == DP_E_RANGE &&
-		   dp_mech_permute_and_flip(&source, p.scores, 2, &zero, order,
-									&out) == DP_E_RANGE &&
-		   dp_mech_noisy_max(&source, p.scores, 0, &p.scale,
-							 DP_NOISE_LAPLACE, &out) == DP_E_RANGE &&
-		   dp_mech_noisy_max(&source, p.scores, 2, &p.scale, (dp_noise) 7,
-							 &out) == DP_E_RANGE && out == 42,
+		   dp_noise_permute_and_flip(&source, p.scores, 0, &p.rate, order,
+									 &out) == DP_E_RANGE &&
+		   dp_noise_permute_and_flip(&source, p.scores, 2, &zero, order,
+									 &out) == DP_E_RANGE &&
+		   dp_noise_noisy_max(&source, p.scores, 0, &p.scale,
+							  DP_NOISE_LAPLACE, &out) == DP_E_RANGE &&
+		   dp_noise_noisy_max(&source, p.scores, 2, &p.scale, (dp_noise) 7,
+							  &out) == DP_E_RANGE && out == 42,
 		   "no candidates, no rate, no noise: refused, output untouched");
-	tap_ok(dp_mech_selection_rate(&zero, 1, false, &rate) == DP_E_RANGE &&
-		   dp_mech_selection_rate(&epsilon, 0, false, &rate) == DP_E_RANGE &&
-		   dp_mech_selection_rate(&huge, 1, false, &rate) == DP_E_OVERFLOW &&
+	tap_ok(dp_noise_selection_rate(&zero, 1, false, &rate) == DP_E_RANGE &&
+		   dp_noise_selection_rate(&epsilon, 0, false, &rate) == DP_E_RANGE &&
+		   dp_noise_selection_rate(&huge, 1, false, &rate) == DP_E_OVERFLOW &&
 		   rate.num == 7 && rate.den == 9,
 		   "rates of nothing and rates that do not fit are refused");
-	tap_ok(dp_mech_selection_rate(&epsilon, 2, false, &rate) == DP_OK &&
+	tap_ok(dp_noise_selection_rate(&epsilon, 2, false, &rate) == DP_OK &&
 		   rate.num == 1 && rate.den == 12 &&
-		   dp_mech_selection_rate(&epsilon, 2, true, &rate) == DP_OK &&
+		   dp_noise_selection_rate(&epsilon, 2, true, &rate) == DP_OK &&
 		   rate.num == 1 && rate.den == 6 &&
-		   dp_mech_selection_rate(&huge, 1, true, &rate) == DP_OK,
+		   dp_noise_selection_rate(&huge, 1, true, &rate) == DP_OK,
 		   "the rate is epsilon/(2D), for monotone scores epsilon/D");
 }
 
 int
 main(void)
 {
-	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
+	dp_noise_source_init(&source, dp_noise_fill_openssl, NULL);
 	test_selection_file("permute_and_flip.csv", draw_permute);
 	test_selection_file("exponential_mechanism.csv", draw_exponential);
 	test_noisy_file();

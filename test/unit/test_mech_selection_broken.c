@@ -22,8 +22,8 @@ bad_half_scale(choice_draw draw, const problem *c, double *out)
 	problem		half = *c;
 	const dp_rational two = {2, 1};
 
-	if (dp_mech_rational_multiply(&c->rate, &two, &half.rate) != DP_OK ||
-		dp_mech_scale_make(1, &half.rate, &half.scale) != DP_OK)
+	if (dp_numbers_rational_multiply(&c->rate, &two, &half.rate) != DP_OK ||
+		dp_noise_scale_make(1, &half.rate, &half.scale) != DP_OK)
 		exit(2);
 	return draw(&half, out);
 }
@@ -52,7 +52,7 @@ flip(dp_int128 gap, const dp_rational *rate, bool *out)
 {
 	const dp_rational gamma = {(dp_uint128) gap * rate->num, rate->den};
 
-	return dp_mech_bernoulli_exp(&source, &gamma, out);
+	return dp_noise_bernoulli_exp(&source, &gamma, out);
 }
 
 /* Flips in the order of the candidates. */
@@ -119,8 +119,8 @@ noisy_with_ties(const problem *c, dp_noise noise, int ties, double *out)
 	for (i = 0; i < c->n; i++)
 	{
 		if ((noise == DP_NOISE_LAPLACE ?
-			 dp_mech_discrete_laplace(&source, &c->scale, &x) :
-			 dp_mech_geometric(&source, &c->scale, &x)) != DP_OK)
+			 dp_noise_discrete_laplace(&source, &c->scale, &x) :
+			 dp_noise_geometric(&source, &c->scale, &x)) != DP_OK)
 			return false;
 		x += c->scores[i];
 		if (i == 0 || x > top)
@@ -132,7 +132,7 @@ noisy_with_ties(const problem *c, dp_noise noise, int ties, double *out)
 		else if (x == top)
 		{
 			equal++;
-			if (dp_mech_uniform_below(&source, equal, &coin) != DP_OK)
+			if (dp_noise_uniform_below(&source, equal, &coin) != DP_OK)
 				return false;
 			if (ties == 1 || (ties == 2 && coin == 0))
 				leader = i;
@@ -173,7 +173,7 @@ uniform_double(void)
 {
 	uint64_t	value;
 
-	if (dp_mech_uniform_below(&source, UINT64_C(1) << 53, &value) != DP_OK)
+	if (dp_noise_uniform_below(&source, UINT64_C(1) << 53, &value) != DP_OK)
 		exit(2);
 	return ((double) value + 0.5) * 0x1p-53;
 }
@@ -183,7 +183,7 @@ static bool
 bad_noisy_float(void *state, double *out)
 {
 	const problem *c = state;
-	double		b = dp_mech_scale_approx(&c->scale);
+	double		b = dp_noise_scale_approx(&c->scale);
 	double		top = -INFINITY;
 	double		x;
 	size_t		i;
@@ -221,7 +221,7 @@ bad_noisy_released(void *state, double *out)
 
 	for (i = 0; i < c->n; i++)
 	{
-		if (dp_mech_geometric(&source, &c->scale, &x) != DP_OK)
+		if (dp_noise_geometric(&source, &c->scale, &x) != DP_OK)
 			return false;
 		x += c->scores[i];
 		if (i == 0 || x > top)
@@ -378,7 +378,7 @@ test_audit(void)
 int
 main(void)
 {
-	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
+	dp_noise_source_init(&source, dp_noise_fill_openssl, NULL);
 	test_broken();
 	test_audit();
 	return tap_done();

@@ -23,11 +23,11 @@ extern dp_status envelope_coarse(dp_source *s, const dp_envelope *law,
 								 const uint64_t *counts, size_t n,
 								 size_t *out, uint64_t *rank);
 #define EXTRA_LIMBS 0
-#define dp_mech_envelope envelope_coarse
-#define dp_mech_envelope_make envelope_coarse_make
+#define dp_noise_envelope envelope_coarse
+#define dp_noise_envelope_make envelope_coarse_make
 #include "../../src/math/noise/envelope.c"
-#undef dp_mech_envelope
-#undef dp_mech_envelope_make
+#undef dp_noise_envelope
+#undef dp_noise_envelope_make
 
 #include "chisq.h"
 #include "csv.h"
@@ -64,7 +64,7 @@ choose(dp_source *s, const problem *c, size_t *out, uint64_t *rank)
 	{
 		dp_status	status = c->coarse ?
 			envelope_coarse_make(&c->rate, c->width, &law) :
-			dp_mech_envelope_make(&c->rate, c->width, &law);
+			dp_noise_envelope_make(&c->rate, c->width, &law);
 
 		last.width = 0;
 		if (status != DP_OK)
@@ -73,7 +73,7 @@ choose(dp_source *s, const problem *c, size_t *out, uint64_t *rank)
 	}
 	return c->coarse ?
 		envelope_coarse(s, &law, c->scores, c->counts, c->n, out, rank) :
-		dp_mech_envelope(s, &law, c->scores, c->counts, c->n, out, rank);
+		dp_noise_envelope(s, &law, c->scores, c->counts, c->n, out, rank);
 }
 
 static bool
@@ -178,9 +178,9 @@ test_quantile(void)
 			memset(&c, 0, sizeof(c));
 			c.width = 1;
 			epsilon = choice_rational(csv_text(&csv, "eps"));
-			if (dp_mech_selection_rate(&epsilon, (dp_uint128)
-									   csv_number(&csv, "score_sensitivity"),
-									   false, &c.rate) != DP_OK)
+			if (dp_noise_selection_rate(&epsilon, (dp_uint128)
+										csv_number(&csv, "score_sensitivity"),
+										false, &c.rate) != DP_OK)
 				exit(2);
 		}
 		if (rows == 0 ||
@@ -358,7 +358,7 @@ test_bounds(void)
 	for (i = 0; i < sizeof(rate) / sizeof(rate[0]); i++)
 		for (j = 0; j < sizeof(gap) / sizeof(gap[0]); j++)
 		{
-			dp_mech_big_begin(&b);
+			dp_numbers_big_begin(&b);
 			low = weight_bound(&b, gap[j], &rate[i], 192, DP_ROUND_DOWN);
 			high = weight_bound(&b, gap[j], &rate[i], 192, DP_ROUND_UP);
 			fine_low = weight_bound(&b, gap[j], &rate[i], 392, DP_ROUND_DOWN);
@@ -373,13 +373,14 @@ test_bounds(void)
 			OPENSSL_free(digits);
 
 			/* low 2^200 <= fine_high, fine_low <= high 2^200, high <= low+2 */
-			good = good && dp_mech_big_get(&b,
-										   big_subtract(&b, high, low)) <= 2;
+			good = good && dp_numbers_big_get(&b,
+											  big_subtract(&b, high,
+														   low)) <= 2;
 			low = big_shift(&b, low, 200);
 			high = big_shift(&b, high, 200);
 			good = good && big_compare(&b, low, fine_high) <= 0 &&
 				big_compare(&b, fine_low, high) <= 0;
-			good = dp_mech_big_end(&b) == DP_OK && good;
+			good = dp_numbers_big_end(&b) == DP_OK && good;
 			checked++;
 		}
 	tap_ok(good, "%d bounds of exp contain it and are at most 2 units apart",
@@ -413,9 +414,9 @@ test_level_bounds(void)
 		memset(&e, 0, sizeof(e));
 		e.limbs = 3;
 		e.rate = rate[i];
-		dp_mech_big_begin(&b);
+		dp_numbers_big_begin(&b);
 		make_table(&e, &b);
-		if (dp_mech_big_end(&b) != DP_OK)
+		if (dp_numbers_big_end(&b) != DP_OK)
 			exit(2);
 		for (gap = 0; gap < BIT(28); gap = gap * 5 / 4 + 1)
 		{
@@ -430,15 +431,15 @@ test_level_bounds(void)
 			widest = error > widest ? error : widest;
 
 			/* limbs <= exact <= limbs + error */
-			dp_mech_big_begin(&b);
+			dp_numbers_big_begin(&b);
 			low = weight_bound(&b, gap, &rate[i], 192 + 60, DP_ROUND_DOWN);
 			high = weight_bound(&b, gap, &rate[i], 192 + 60, DP_ROUND_UP);
-			bound = dp_mech_big_of_limbs(&b, limbs, e.limbs + 1);
+			bound = dp_numbers_big_of_limbs(&b, limbs, e.limbs + 1);
 			good = good &&
 				big_compare(&b, big_shift(&b, bound, 60), high) <= 0;
 			bound = big_add_word(&b, bound, error);
 			good = good && big_compare(&b, low, big_shift(&b, bound, 60)) <= 0;
-			good = dp_mech_big_end(&b) == DP_OK && good;
+			good = dp_numbers_big_end(&b) == DP_OK && good;
 		}
 	}
 	tap_ok(good && near > 50 && far > 50 && widest < 200,
@@ -543,8 +544,8 @@ bad_undecided(void *state, double *out)
 	for (i = 0; i < c->n; i++)
 		sum += upper[i] = (double) c->counts[i] *
 			ceil(exp(-rate * (double) (17 - c->scores[i])) * 0x1p64);
-	if (dp_mech_uniform_below(&random_source, UINT64_C(1) << 53,
-							  &value) != DP_OK)
+	if (dp_noise_uniform_below(&random_source, UINT64_C(1) << 53,
+							   &value) != DP_OK)
 		return false;
 	at = ((double) value + 0.5) * 0x1p-53 * sum;
 	for (i = 0; i + 1 < c->n && at >= upper[i]; i++)
@@ -585,7 +586,7 @@ test_broken(void)
 int
 main(void)
 {
-	dp_mech_source_init(&random_source, dp_mech_fill_openssl, NULL);
+	dp_noise_source_init(&random_source, dp_noise_fill_openssl, NULL);
 	test_bounds();
 	test_level_bounds();
 	test_quantile();

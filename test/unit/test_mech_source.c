@@ -48,10 +48,10 @@ test_delivery(void)
 
 	for (i = 0; i < 3; i++)
 		fake_fill(&again, expected + i * DP_SOURCE_BUFFER, DP_SOURCE_BUFFER);
-	dp_mech_source_init(&source, fake_fill, &seed);
+	dp_noise_source_init(&source, fake_fill, &seed);
 	for (i = 0; i < 128; i++)
 	{
-		if (dp_mech_random_bytes(&source, got, 64) != DP_OK)
+		if (dp_noise_random_bytes(&source, got, 64) != DP_OK)
 			same = false;
 		same = same && memcmp(got, expected + at, 64) == 0;
 		wiped = wiped && all_zero(source.buffer, source.next);
@@ -59,18 +59,18 @@ test_delivery(void)
 	}
 	tap_ok(same, "bytes come in the order of the filler, each once");
 	tap_ok(wiped, "delivered bytes are zeroed in the buffer");
-	tap_ok(dp_mech_random_bytes(&source, whole, DP_SOURCE_BUFFER) == DP_OK &&
+	tap_ok(dp_noise_random_bytes(&source, whole, DP_SOURCE_BUFFER) == DP_OK &&
 		   memcmp(whole, expected + 2 * DP_SOURCE_BUFFER,
 				  DP_SOURCE_BUFFER) == 0, "a whole buffer at once");
-	tap_ok(dp_mech_random_bytes(&source, whole, sizeof(whole)) == DP_E_RANGE,
+	tap_ok(dp_noise_random_bytes(&source, whole, sizeof(whole)) == DP_E_RANGE,
 		   "more than a buffer is refused");
-	tap_ok(dp_mech_random_bytes(&source, got, 0) == DP_OK, "zero bytes");
+	tap_ok(dp_noise_random_bytes(&source, got, 0) == DP_OK, "zero bytes");
 
 	/* a request that does not fit discards the rest */
 	seed = again = 7;
-	dp_mech_source_init(&source, fake_fill, &seed);
-	(void) dp_mech_random_bytes(&source, whole, DP_SOURCE_BUFFER - 3);
-	tap_ok(dp_mech_random_bytes(&source, got, 8) == DP_OK &&
+	dp_noise_source_init(&source, fake_fill, &seed);
+	(void) dp_noise_random_bytes(&source, whole, DP_SOURCE_BUFFER - 3);
+	tap_ok(dp_noise_random_bytes(&source, got, 8) == DP_OK &&
 		   memcmp(got, expected + DP_SOURCE_BUFFER, 8) == 0,
 		   "a short rest is discarded, not stitched");
 }
@@ -87,39 +87,39 @@ test_failure(void)
 
 	memset(out, 0x5a, sizeof(out));
 	memcpy(before, out, sizeof(out));
-	dp_mech_source_init(&source, failing_fill, NULL);
-	tap_ok(dp_mech_random_bytes(&source, out, 16) == DP_E_RANDOM &&
+	dp_noise_source_init(&source, failing_fill, NULL);
+	tap_ok(dp_noise_random_bytes(&source, out, 16) == DP_E_RANDOM &&
 		   memcmp(out, before, 16) == 0, "failure leaves bytes untouched");
 	tap_ok(all_zero(source.buffer, DP_SOURCE_BUFFER),
 		   "what a failing filler left is wiped");
-	tap_ok(dp_mech_uniform_below(&source, 10, &value) == DP_E_RANDOM &&
+	tap_ok(dp_noise_uniform_below(&source, 10, &value) == DP_E_RANDOM &&
 		   value == 42, "failure leaves a uniform untouched");
 	tap_ok(uniform_below_wide(&source, (dp_uint128) 1 << 90,
 									  &wide) == DP_E_RANDOM && wide == 42,
 		   "failure leaves a wide uniform untouched");
-	tap_ok(dp_mech_uniform_below(&source, 1, &value) == DP_OK && value == 0,
+	tap_ok(dp_noise_uniform_below(&source, 1, &value) == DP_OK && value == 0,
 		   "uniform below 1 needs no source");
 	value = 42;
-	tap_ok(dp_mech_uniform_below(&source, 0, &value) == DP_E_RANGE &&
+	tap_ok(dp_noise_uniform_below(&source, 0, &value) == DP_E_RANGE &&
 		   value == 42, "uniform below 0 is refused");
 	wide = 42;
 	tap_ok(uniform_below_wide(&source, 0, &wide) == DP_E_RANGE &&
 		   wide == 42, "wide uniform below 0 is refused");
 
 	/* the second fill fails: 4096 bytes, then nothing, for good */
-	dp_mech_source_init(&source, countdown_fill, &left);
-	for (n = 0; dp_mech_random_bytes(&source, out, 1) == DP_OK; n++)
+	dp_noise_source_init(&source, countdown_fill, &left);
+	for (n = 0; dp_noise_random_bytes(&source, out, 1) == DP_OK; n++)
 		;
 	tap_ok(n == DP_SOURCE_BUFFER, "a dead filler ends the stream at once");
-	tap_ok(dp_mech_random_bytes(&source, out, 1) == DP_E_RANDOM,
+	tap_ok(dp_noise_random_bytes(&source, out, 1) == DP_E_RANDOM,
 		   "and it stays ended");
 	left = 1;
-	tap_ok(dp_mech_random_bytes(&source, out, 1) == DP_OK,
+	tap_ok(dp_noise_random_bytes(&source, out, 1) == DP_OK,
 		   "until the filler works again");
-	dp_mech_source_wipe(&source);
+	dp_noise_source_wipe(&source);
 	tap_ok(all_zero(source.buffer, DP_SOURCE_BUFFER) &&
 		   source.next == DP_SOURCE_BUFFER, "wiping empties the buffer");
-	tap_ok(dp_mech_random_bytes(&source, out, 1) == DP_E_RANDOM,
+	tap_ok(dp_noise_random_bytes(&source, out, 1) == DP_E_RANDOM,
 		   "and the next request fills anew");
 }
 
@@ -129,15 +129,15 @@ test_openssl(void)
 	unsigned char a[32] = {0};
 	unsigned char b[32] = {0};
 
-	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
-	tap_ok(dp_mech_random_bytes(&source, a, 32) == DP_OK &&
-		   dp_mech_random_bytes(&source, b, 32) == DP_OK &&
+	dp_noise_source_init(&source, dp_noise_fill_openssl, NULL);
+	tap_ok(dp_noise_random_bytes(&source, a, 32) == DP_OK &&
+		   dp_noise_random_bytes(&source, b, 32) == DP_OK &&
 		   memcmp(a, b, 32) != 0, "OpenSSL fills (false alarm 2^-256)");
-	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
-	tap_ok(dp_mech_random_bytes(&source, b, 32) == DP_OK &&
+	dp_noise_source_init(&source, dp_noise_fill_openssl, NULL);
+	tap_ok(dp_noise_random_bytes(&source, b, 32) == DP_OK &&
 		   memcmp(a, b, 32) != 0,
 		   "a source made anew does not repeat (false alarm 2^-256)");
-	tap_ok(!dp_mech_fill_openssl(NULL, a, (size_t) INT_MAX + 1),
+	tap_ok(!dp_noise_fill_openssl(NULL, a, (size_t) INT_MAX + 1),
 		   "a request beyond OpenSSL's type fails");
 }
 
@@ -165,7 +165,7 @@ uniform_exhausted(uint64_t n)
 		bytes[1] = (unsigned char) (s >> 8);
 		source.next = DP_SOURCE_BUFFER - (size_t) length;
 		memcpy(source.buffer + source.next, bytes, (size_t) length);
-		status = dp_mech_uniform_below(&source, n, &value);
+		status = dp_noise_uniform_below(&source, n, &value);
 		if (status == DP_E_RANDOM)
 			refused++;
 		else if (status != DP_OK || value >= n)
@@ -192,7 +192,7 @@ test_uniform(void)
 	bool		good = true;
 	unsigned	bytes;
 
-	dp_mech_source_init(&source, failing_fill, NULL);
+	dp_noise_source_init(&source, failing_fill, NULL);
 	for (n = 2; n <= 1024; n++)
 		if (!uniform_exhausted(n))
 		{
@@ -207,7 +207,7 @@ test_uniform(void)
 	{
 		scripted_source(&source, eight, 8);
 		n = bytes == 8 ? UINT64_MAX : UINT64_C(1) << (8 * bytes);
-		good = good && dp_mech_uniform_below(&source, n, &value) == DP_OK &&
+		good = good && dp_noise_uniform_below(&source, n, &value) == DP_OK &&
 			source.next == DP_SOURCE_BUFFER - 8 + bytes &&
 			value == (UINT64_C(0x0807060504030201) & (n - (bytes < 8))) &&
 			all_zero(source.buffer, source.next) &&
@@ -224,7 +224,7 @@ test_uniform(void)
 		   source.next == DP_SOURCE_BUFFER,
 		   "below 2^128 - 1: all ones is rejected");
 	scripted_source(&source, ones + 8, 16);
-	tap_ok(dp_mech_uniform_below(&source, UINT64_MAX, &value) == DP_OK &&
+	tap_ok(dp_noise_uniform_below(&source, UINT64_MAX, &value) == DP_OK &&
 		   value == 9, "below 2^64 - 1: all ones is rejected");
 	scripted_source(&source, ones, 8);
 	tap_ok(uniform_below_wide(&source, (dp_uint128) 1 << 64,

@@ -177,8 +177,8 @@ test_ends(void)
 		for (j = 0; j < 7; j++)
 		{
 			good = good &&
-				dp_mech_threshold_test(&source, &quiet, points[i], points[j],
-									   &above) == DP_OK;
+				dp_noise_threshold_test(&source, &quiet, points[i], points[j],
+										&above) == DP_OK;
 			wrong += above != (points[j] >= points[i]);
 		}
 	tap_ok(good && wrong == 0, "comparisons are exact at the type's ends");
@@ -191,19 +191,19 @@ test_ends(void)
 	loud.query.narrow = false;
 	loud.threshold = loud.query;
 	for (i = 0, j = 0; i < 2000; i++)
-		j += dp_mech_threshold_test(&source, &loud, most / 2, -1, &above) ==
+		j += dp_noise_threshold_test(&source, &loud, most / 2, -1, &above) ==
 			DP_OK && above;
 	tap_ok(j > 0, "noise is compared in full width (%d)", j);
 	loud.two_sided = true;
 	for (i = 0, j = 0; i < 2000; i++)
-		j += dp_mech_threshold_test(&source, &loud, least, 0, &above) ==
+		j += dp_noise_threshold_test(&source, &loud, least, 0, &above) ==
 			DP_OK && !above;
 	tap_ok(j == 0, "nothing lies below the least number");
 	loud.two_sided = false;
 	for (i = 0, j = 0; i < 200; i++)
 	{
-		dp_status	status = dp_mech_threshold_arm(&source, &loud, most - 1,
-												   &out);
+		dp_status	status = dp_noise_threshold_arm(&source, &loud, most - 1,
+													&out);
 
 		j += status == DP_E_OVERFLOW;
 		good = good && (status == DP_E_OVERFLOW || status == DP_OK);
@@ -212,9 +212,9 @@ test_ends(void)
 		   "an armed threshold that does not fit is refused (%d)", j);
 
 	out = 42;
-	tap_ok(dp_mech_threshold_arm(&source, &quiet, most, &out) == DP_OK &&
+	tap_ok(dp_noise_threshold_arm(&source, &quiet, most, &out) == DP_OK &&
 		   out == most &&
-		   dp_mech_threshold_answer(&source, &quiet, least, &out) == DP_OK &&
+		   dp_noise_threshold_answer(&source, &quiet, least, &out) == DP_OK &&
 		   out == least, "without noise the ends are answered");
 }
 
@@ -227,13 +227,13 @@ test_refusals(void)
 	bool		above = true;
 
 	none.numeric = true;
-	tap_ok(dp_mech_threshold_arm(&source, &none, 0, &out) == DP_E_RANGE &&
-		   dp_mech_threshold_test(&source, &none, 5, 0, &above) ==
+	tap_ok(dp_noise_threshold_arm(&source, &none, 0, &out) == DP_E_RANGE &&
+		   dp_noise_threshold_test(&source, &none, 5, 0, &above) ==
 		   DP_E_RANGE &&
-		   dp_mech_threshold_answer(&source, &none, 0, &out) == DP_E_RANGE &&
+		   dp_noise_threshold_answer(&source, &none, 0, &out) == DP_E_RANGE &&
 		   out == 42 && above, "a law without noise is refused");
 	quiet.numeric = false;
-	tap_ok(dp_mech_threshold_answer(&source, &quiet, 0, &out) ==
+	tap_ok(dp_noise_threshold_answer(&source, &quiet, 0, &out) ==
 		   DP_E_RANGE && out == 42,
 		   "a law that is not numeric answers with no number");
 }
@@ -241,19 +241,19 @@ test_refusals(void)
 static dp_status
 sample_arm(dp_source *s, const void *state, unsigned char *out)
 {
-	return dp_mech_threshold_arm(s, state, 7, (dp_int128 *) (void *) out);
+	return dp_noise_threshold_arm(s, state, 7, (dp_int128 *) (void *) out);
 }
 
 static dp_status
 sample_test(dp_source *s, const void *state, unsigned char *out)
 {
-	return dp_mech_threshold_test(s, state, 7, 5, (bool *) out);
+	return dp_noise_threshold_test(s, state, 7, 5, (bool *) out);
 }
 
 static dp_status
 sample_answer(dp_source *s, const void *state, unsigned char *out)
 {
-	return dp_mech_threshold_answer(s, state, 7, (dp_int128 *) (void *) out);
+	return dp_noise_threshold_answer(s, state, 7, (dp_int128 *) (void *) out);
 }
 
 static void
@@ -292,7 +292,7 @@ test_failure(void)
 int
 main(void)
 {
-	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
+	dp_noise_source_init(&source, dp_noise_fill_openssl, NULL);
 	test_oracle();
 	test_definition();
 	test_ends();

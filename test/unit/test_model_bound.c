@@ -32,14 +32,14 @@ ratios_of(const dp_distribution *d, const dp_generator_terms *t)
 
 	for (i = 0; i < t->ntables; i++)
 	{
-		int64_t		cells = (int64_t) dp_model_shape_cells(&t->shape,
-														   t->table[i].set);
+		int64_t		cells = (int64_t) dp_models_shape_cells(&t->shape,
+															t->table[i].set);
 		double	   *expected = malloc((size_t) cells * sizeof(double));
 		double		sum = 0;
 
 		if (t->table[i].wanted &&
-			dp_model_distribution_marginal(d, t->table[i].set, 1e9,
-										   expected) == DP_OK)
+			dp_models_distribution_marginal(d, t->table[i].set, 1e9,
+											expected) == DP_OK)
 		{
 			for (k = 0; k < cells; k++)
 			{
@@ -110,12 +110,12 @@ check(const char *what, const dp_shape *shape, int columns, bool also_parts,
 		dp_distribution *d;
 		ratios		found = {2, 2};
 
-		if (dp_model_generator_run(&test_host, &source, &t, (dp_fixed)
-								   (rho * 1e6) * (DP_FIXED_ONE / 1000000), &d,
-								   &report) == DP_OK)
+		if (dp_models_generator_run(&test_host, &source, &t, (dp_fixed)
+									(rho * 1e6) * (DP_FIXED_ONE / 1000000), &d,
+									&report) == DP_OK)
 		{
 			found = ratios_of(d, &t);
-			dp_model_distribution_free(d);
+			dp_models_distribution_free(d);
 		}
 		wrong += found.cell > 1 || found.table > 1;
 		noticed += found.cell > 1 / loose;
@@ -141,7 +141,7 @@ main(void)
 	static const dp_shape empty = {3, {5, 6, 7}};
 	uint64_t	seed = 20261121;
 
-	dp_mech_source_init(&source, fake_fill, &seed);
+	dp_noise_source_init(&source, fake_fill, &seed);
 	check("one table of few cells", &pair, 2, true, 100, .1, 3);
 	check("three pairs", &three, 2, false, 100, .05, 3);
 	check("pairs and columns", &three, 2, true, 100, .05, 3);

@@ -58,7 +58,7 @@ tree_is_sound(const dp_distribution *d)
 	{
 		const dp_tree_node *node = &tree->node[i];
 
-		cells += dp_model_shape_cells(&d->shape, node->set);
+		cells += dp_models_shape_cells(&d->shape, node->set);
 		if ((i == 0) != (node->parent < 0) || node->parent >= i)
 			return false;
 		if (i > 0 && node->separator !=
@@ -73,7 +73,7 @@ static double *
 enumerate(const dp_distribution *d)
 {
 	dp_columns	all = DP_COLUMN(d->shape.columns) - 1;
-	int64_t		cells = (int64_t) dp_model_shape_cells(&d->shape, all);
+	int64_t		cells = (int64_t) dp_models_shape_cells(&d->shape, all);
 	double	   *joint = calloc((size_t) cells, sizeof(double));
 	double		sum = 0;
 	int64_t		cell;
@@ -111,7 +111,7 @@ static double
 worst_marginal(const dp_distribution *d)
 {
 	dp_columns	all = DP_COLUMN(d->shape.columns) - 1;
-	size_t		cells = (size_t) dp_model_shape_cells(&d->shape, all);
+	size_t		cells = (size_t) dp_models_shape_cells(&d->shape, all);
 	double	   *joint = enumerate(d);
 	double	   *wanted = malloc(cells * sizeof(double));
 	double	   *got = malloc(cells * sizeof(double));
@@ -121,10 +121,10 @@ worst_marginal(const dp_distribution *d)
 
 	for (set = 1; set <= all; set++)
 	{
-		dp_model_table_sum(&d->shape, all, joint, set, wanted);
-		if (dp_model_distribution_marginal(d, set, 1e9, got) != DP_OK)
+		dp_models_table_sum(&d->shape, all, joint, set, wanted);
+		if (dp_models_distribution_marginal(d, set, 1e9, got) != DP_OK)
 			worst = INFINITY;
-		for (k = 0; k < (int64_t) dp_model_shape_cells(&d->shape, set); k++)
+		for (k = 0; k < (int64_t) dp_models_shape_cells(&d->shape, set); k++)
 			worst = fmax(worst, fabs(got[k] / d->total - wanted[k]));
 	}
 	free(joint);
@@ -137,7 +137,7 @@ worst_marginal(const dp_distribution *d)
 static dp_distribution *
 any_distribution(const dp_shape *shape, int sets, double spread)
 {
-	dp_distribution *d = dp_model_distribution_make(&test_host, shape, 1000);
+	dp_distribution *d = dp_models_distribution_make(&test_host, shape, 1000);
 	double		zeros[4096] = {0};
 	int			i;
 	int64_t		k;
@@ -146,17 +146,17 @@ any_distribution(const dp_shape *shape, int sets, double spread)
 	{
 		dp_columns	set = 0;
 
-		while (set == 0 || dp_model_shape_cells(shape, set) > 4096)
+		while (set == 0 || dp_models_shape_cells(shape, set) > 4096)
 			set = DP_COLUMN(any_below(&source, shape->columns)) |
 				DP_COLUMN(any_below(&source, shape->columns)) |
 				DP_COLUMN(any_below(&source, shape->columns));
-		dp_model_distribution_measure(d, set, zeros, 1);
+		dp_models_distribution_measure(d, set, zeros, 1);
 	}
 	for (i = 0; i < d->nfactors; i++)
 		for (k = 0; k < d->factor[i].cells; k++)
 			d->factor[i].potential[k] =
 				spread * (any_number(&source) - .5);
-	dp_model_distribution_infer(d);
+	dp_models_distribution_infer(d);
 	return d;
 }
 
@@ -176,7 +176,7 @@ test_inference(void)
 
 		sound = sound && tree_is_sound(d);
 		worst = fmax(worst, worst_marginal(d));
-		dp_model_distribution_free(d);
+		dp_models_distribution_free(d);
 	}
 	tap_ok(sound, "junction trees of %d random workloads hang together",
 		   CASES);
@@ -189,19 +189,19 @@ static void
 test_limit(void)
 {
 	dp_shape	shape = {3, {4, 4, 4}};
-	dp_distribution *d = dp_model_distribution_make(&test_host, &shape, -1);
+	dp_distribution *d = dp_models_distribution_make(&test_host, &shape, -1);
 	double		zeros[16] = {0};
 	double		out[64];
 
-	dp_model_distribution_measure(d, 3, zeros, 1);
-	dp_model_distribution_measure(d, 6, zeros, 1);
-	dp_model_distribution_infer(d);
-	tap_ok(dp_model_distribution_marginal(d, 5, 63, out) == DP_E_RANGE &&
-		   dp_model_distribution_marginal(d, 5, 64, out) == DP_OK,
+	dp_models_distribution_measure(d, 3, zeros, 1);
+	dp_models_distribution_measure(d, 6, zeros, 1);
+	dp_models_distribution_infer(d);
+	tap_ok(dp_models_distribution_marginal(d, 5, 63, out) == DP_E_RANGE &&
+		   dp_models_distribution_marginal(d, 5, 64, out) == DP_OK,
 		   "a marginal that takes 64 cells on the way is refused below that");
-	tap_ok(dp_model_distribution_size(d, 5) == 64 && d->cells == 32,
+	tap_ok(dp_models_distribution_size(d, 5) == 64 && d->cells == 32,
 		   "closing a triangle makes one clique of 64 cells");
-	dp_model_distribution_free(d);
+	dp_models_distribution_free(d);
 }
 
 /* Exact marginals of a distribution are recovered from measurements of it. */
@@ -211,7 +211,7 @@ test_fit(void)
 	dp_shape	shape = {5, {2, 3, 4, 3, 2}};
 	dp_columns	sets[] = {3, 6, 12, 24, 17, 10};
 	dp_distribution *truth = any_distribution(&shape, 6, 3);
-	dp_distribution *d = dp_model_distribution_make(&test_host, &shape, -1);
+	dp_distribution *d = dp_models_distribution_make(&test_host, &shape, -1);
 	double	   *joint = enumerate(truth);
 	double		value[64];
 	double		worst = 0;
@@ -222,19 +222,19 @@ test_fit(void)
 
 	for (i = 0; i < 6; i++)
 	{
-		dp_model_table_sum(&shape, 31, joint, sets[i], value);
-		for (k = 0; k < (int64_t) dp_model_shape_cells(&shape, sets[i]); k++)
+		dp_models_table_sum(&shape, 31, joint, sets[i], value);
+		for (k = 0; k < (int64_t) dp_models_shape_cells(&shape, sets[i]); k++)
 			value[k] *= 5000;
-		dp_model_distribution_measure(d, sets[i], value, i + 1);
+		dp_models_distribution_measure(d, sets[i], value, i + 1);
 	}
 	tap_ok(fabs(d->total - 5000) < 1e-6, "the number of rows is estimated");
-	dp_model_distribution_infer(d);
-	last = dp_model_distribution_loss(d);
+	dp_models_distribution_infer(d);
+	last = dp_models_distribution_loss(d);
 	for (i = 0; i < 40; i++)
 	{
-		dp_model_distribution_fit(d, 100, 0, 0);
-		falls = falls && dp_model_distribution_loss(d) <= last + 1e-12;
-		last = dp_model_distribution_loss(d);
+		dp_models_distribution_fit(d, 100, 0, 0);
+		falls = falls && dp_models_distribution_loss(d) <= last + 1e-12;
+		last = dp_models_distribution_loss(d);
 	}
 	for (i = 0; i < d->nfactors; i++)
 		for (k = 0; k < d->factor[i].cells; k++)
@@ -244,8 +244,8 @@ test_fit(void)
 	tap_ok(worst < .05, "consistent marginals are recovered (off by %.2g of "
 		   "5000 rows)", worst);
 	free(joint);
-	dp_model_distribution_free(truth);
-	dp_model_distribution_free(d);
+	dp_models_distribution_free(truth);
+	dp_models_distribution_free(d);
 }
 
 /* Repeated measurements are averaged by their precision. */
@@ -253,17 +253,17 @@ static void
 test_repeated(void)
 {
 	dp_shape	shape = {1, {2}};
-	dp_distribution *d = dp_model_distribution_make(&test_host, &shape, -1);
+	dp_distribution *d = dp_models_distribution_make(&test_host, &shape, -1);
 	double		first[] = {10, 30};
 	double		second[] = {20, 20};
 
-	dp_model_distribution_measure(d, 1, first, 1);
-	dp_model_distribution_measure(d, 1, second, 3);
+	dp_models_distribution_measure(d, 1, first, 1);
+	dp_models_distribution_measure(d, 1, second, 3);
 	tap_ok(d->nfactors == 1 && fabs(d->factor[0].value[0] - 12.5) < 1e-12 &&
 		   fabs(d->factor[0].value[1] - 27.5) < 1e-12 &&
 		   fabs(d->factor[0].weight - 4.0 / 3) < 1e-12,
 		   "two measurements of one table count by their precision");
-	dp_model_distribution_free(d);
+	dp_models_distribution_free(d);
 }
 
 /* One row at a time follows the joint distribution. */
@@ -281,7 +281,7 @@ test_rows(void)
 
 	for (i = 0; i < DRAWS; i++)
 	{
-		if (dp_model_distribution_sample(d, &source, 1, row) != DP_OK)
+		if (dp_models_distribution_sample(d, &source, 1, row) != DP_OK)
 			break;
 		seen[((row[0] * 3 + row[1]) * 2 + row[2]) * 3 + row[3]]++;
 	}
@@ -291,7 +291,7 @@ test_rows(void)
 	tap_ok(fit.p >= DP_CHISQ_ALPHA, "single rows follow the joint "
 		   "distribution: p = %.3g, false alarms below 1e-10", fit.p);
 	free(joint);
-	dp_model_distribution_free(d);
+	dp_models_distribution_free(d);
 }
 
 /* Many rows at once have every node's marginal but for rounding. */
@@ -308,12 +308,12 @@ test_many_rows(void)
 	int64_t		k;
 	int			i;
 
-	tap_ok(dp_model_distribution_sample(d, &source, 100000, places) == DP_OK,
+	tap_ok(dp_models_distribution_sample(d, &source, 100000, places) == DP_OK,
 		   "100000 rows are drawn");
 	for (k = 0; k < 600000; k++)
 		inside = inside && places[k] >= 0 && places[k] < shape.size[k % 6];
 	counts = count_rows(&shape, root->set, places, 100000);
-	for (k = 0; k < (int64_t) dp_model_shape_cells(&shape, root->set); k++)
+	for (k = 0; k < (int64_t) dp_models_shape_cells(&shape, root->set); k++)
 		worst = fmax(worst, fabs((double) counts[k] -
 								 100000 * d->belief[0][k]));
 	free(counts);
@@ -325,7 +325,7 @@ test_many_rows(void)
 		dp_columns	set = d->tree.node[i].set;
 
 		counts = count_rows(&shape, set, places, 100000);
-		for (k = 0; k < (int64_t) dp_model_shape_cells(&shape, set); k++)
+		for (k = 0; k < (int64_t) dp_models_shape_cells(&shape, set); k++)
 			worst = fmax(worst, fabs((double) counts[k] -
 									 100000 * d->belief[i][k]));
 		free(counts);
@@ -333,7 +333,7 @@ test_many_rows(void)
 	tap_ok(worst < 50, "the other nodes' follow their separators' "
 		   "(off by %.1f)", worst);
 	free(places);
-	dp_model_distribution_free(d);
+	dp_models_distribution_free(d);
 }
 
 static void
@@ -350,7 +350,7 @@ test_share(void)
 	{
 		int64_t		total = 0;
 
-		if (dp_model_sample_share(&source, odds, 5, 1, 7, counts) != DP_OK)
+		if (dp_models_sample_share(&source, odds, 5, 1, 7, counts) != DP_OK)
 			break;
 		for (k = 0; k < 5; k++)
 		{
@@ -372,7 +372,7 @@ main(void)
 {
 	uint64_t	seed = 20261121;
 
-	dp_mech_source_init(&source, fake_fill, &seed);
+	dp_noise_source_init(&source, fake_fill, &seed);
 	test_inference();
 	test_limit();
 	test_fit();

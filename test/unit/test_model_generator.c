@@ -102,7 +102,7 @@ test_sensitivity(void)
 			for (which = 0; which < 3; which++)
 			{
 				t = terms_of(&shape, tables[which], n);
-				dp_model_generator_score(&t, i, expected, 1.5, &score[which]);
+				dp_models_generator_score(&t, i, expected, 1.5, &score[which]);
 			}
 			farthest(&moved[0], score[1] - score[0]);
 			farthest(&moved[1], score[2] - score[0]);
@@ -119,10 +119,10 @@ test_sensitivity(void)
 		dp_generator_table table[] = {{3, true, 4, NULL}, {1, true, 2, NULL}};
 		dp_generator_terms t = terms_of(&shape, table, 2);
 
-		tap_ok(moved[0] == (int64_t) dp_model_score_sensitivity(&t),
+		tap_ok(moved[0] == (int64_t) dp_models_score_sensitivity(&t),
 			   "one unit more moves a score by up to %d", (int) moved[0]);
 		t.replace_one = true;
-		tap_ok(moved[1] == (int64_t) dp_model_score_sensitivity(&t),
+		tap_ok(moved[1] == (int64_t) dp_models_score_sensitivity(&t),
 			   "another unit moves a score by up to %d", (int) moved[1]);
 	}
 }
@@ -150,19 +150,20 @@ test_steps(void)
 		t.sensitivity = (uint64_t) (1 + run % 3);
 		t.replace_one = run % 2 == 1;
 		l2 = (double) t.sensitivity * (t.replace_one ? sqrt(2) : 1);
-		if (dp_model_generator_step_make(&t, epsilon, sigma, &step) != DP_OK)
+		if (dp_models_generator_step_make(&t, epsilon, sigma, &step) != DP_OK)
 			bounded = false;
 		bounded = bounded && step.sigma >= sigma * (1 - 1e-15) &&
 			(double) step.epsilon.num / (double) step.epsilon.den <= epsilon;
 		close = close && step.sigma <= sigma * (1 + 1e-5) &&
-			fabs(dp_acct_fixed_approx(step.measure_rho) * 2 * step.sigma *
+			fabs(dp_accounting_fixed_approx(step.measure_rho) * 2 *
+				 step.sigma *
 				 step.sigma / l2 / l2 - 1) < 1e-9 &&
-			dp_acct_fixed_approx(step.choice_rho) <=
+			dp_accounting_fixed_approx(step.choice_rho) <=
 			epsilon * epsilon / 8 + 1e-20 &&
 			fabs((double) step.rate.num / (double) step.rate.den *
-				 (double) dp_model_score_sensitivity(&t) * 2 / epsilon -
+				 (double) dp_models_score_sensitivity(&t) * 2 / epsilon -
 				 1) < 1e-5;
-		if (dp_model_generator_step_last(&t, left, &step) != DP_OK)
+		if (dp_models_generator_step_last(&t, left, &step) != DP_OK)
 			bounded = false;
 		bounded = bounded && step.choice_rho + step.measure_rho <= left;
 		close = close && step.choice_rho + step.measure_rho > left / 1000 *
@@ -194,13 +195,13 @@ test_choice(void)
 	dp_chisq	fit;
 	int			i;
 
-	dp_model_generator_step_make(&t, 1.25, .6, &step);
+	dp_models_generator_step_make(&t, 1.25, .6, &step);
 	for (i = 0; i < 3; i++)
 	{
-		dp_model_generator_score(&t, i, expected[i], step.sigma, &score[0]);
+		dp_models_generator_score(&t, i, expected[i], step.sigma, &score[0]);
 		sum += wanted[i] = exp((double) score[0] * step.epsilon.num /
 							   step.epsilon.den / 2 /
-							   (double) dp_model_score_sensitivity(&t));
+							   (double) dp_models_score_sensitivity(&t));
 	}
 	for (i = 0; i < 3; i++)
 		wanted[i] *= DRAWS / sum;
@@ -208,8 +209,8 @@ test_choice(void)
 	{
 		int			chosen;
 
-		if (dp_model_generator_choose(&source, &t, &step, candidate, 3,
-									  expected, score, &chosen) != DP_OK)
+		if (dp_models_generator_choose(&source, &t, &step, candidate, 3,
+									   expected, score, &chosen) != DP_OK)
 			break;
 		seen[chosen]++;
 	}
@@ -237,15 +238,15 @@ test_noise(void)
 
 	for (i = 0; i < 1000; i++)
 		counts[i] = i;
-	dp_model_generator_step_make(&t, 1, 2.5, &step);
+	dp_models_generator_step_make(&t, 1, 2.5, &step);
 	for (i = 0; i < 41; i++)
 		sum += wanted[i] = exp(-(i - 20) * (i - 20) / (2 * 6.25));
 	for (i = 0; i < 41; i++)
 		wanted[i] *= DRAWS / sum;
 	for (k = 0; k < DRAWS / 1000; k++)
 	{
-		if (dp_model_generator_measure(&source, NULL, &step, counts, 1000,
-									   out) != DP_OK)
+		if (dp_models_generator_measure(&source, NULL, &step, counts, 1000,
+										out) != DP_OK)
 			break;
 		for (i = 0; i < 1000; i++)
 			seen[(int) fmax(0, fmin(40, out[i] - i + 20))]++;
@@ -272,12 +273,12 @@ worst_cell(const dp_generator_terms *t, const dp_distribution *d,
 		if (!t->table[i].wanted)
 			continue;
 		if (d == NULL)
-			dp_model_mwem_marginal(w, t->table[i].set, out);
-		else if (dp_model_distribution_marginal(d, t->table[i].set, 1e9,
-												out) != DP_OK)
+			dp_models_mwem_marginal(w, t->table[i].set, out);
+		else if (dp_models_distribution_marginal(d, t->table[i].set, 1e9,
+												 out) != DP_OK)
 			return INFINITY;
-		for (k = 0; k < (int64_t) dp_model_shape_cells(&t->shape,
-													   t->table[i].set); k++)
+		for (k = 0; k < (int64_t) dp_models_shape_cells(&t->shape,
+														t->table[i].set); k++)
 			worst = fmax(worst, fabs(out[k] -
 									 (double) t->table[i].counts[k]));
 	}
@@ -297,11 +298,11 @@ worst_table(const dp_generator_terms *t, const dp_distribution *d)
 	{
 		double		sum = 0;
 
-		if (!t->table[i].wanted || dp_model_distribution_marginal
+		if (!t->table[i].wanted || dp_models_distribution_marginal
 			(d, t->table[i].set, 1e9, out) != DP_OK)
 			continue;
-		for (k = 0; k < (int64_t) dp_model_shape_cells(&t->shape,
-													   t->table[i].set); k++)
+		for (k = 0; k < (int64_t) dp_models_shape_cells(&t->shape,
+														t->table[i].set); k++)
 			sum += fabs(out[k] - (double) t->table[i].counts[k]);
 		worst = fmax(worst, sum / d->total);
 	}
@@ -325,8 +326,9 @@ test_accuracy(int64_t n, double limit, double limit_weights)
 	dp_status	status;
 	double		worst;
 
-	dp_acct_zcdp_rho(fixed_of(1), fixed_of(1e-6), &rho);
-	status = dp_model_generator_run(&test_host, &source, &t, rho, &d, &report);
+	dp_accounting_rho_of_zcdp(fixed_of(1), fixed_of(1e-6), &rho);
+	status = dp_models_generator_run(&test_host, &source, &t, rho, &d,
+									 &report);
 	tap_ok(status == DP_OK, "a run over %d tables of %d rows: %d rounds",
 		   ntables, (int) n, report.rounds);
 	tap_ok(report.spent <= rho && report.spent > rho / 1000 * 999,
@@ -341,11 +343,11 @@ test_accuracy(int64_t n, double limit, double limit_weights)
 	tap_ok(worst <= report.cell_error,
 		   "largest error of a cell %.1f, below the bound %.1f", worst,
 		   report.cell_error);
-	dp_model_distribution_free(d);
+	dp_models_distribution_free(d);
 
-	status = dp_model_mwem_run(&test_host, &source, &t, &epsilon,
-							   dp_model_mwem_rounds(&t, 1, (double) n), &w,
-							   &report);
+	status = dp_models_mwem_run(&test_host, &source, &t, &epsilon,
+								dp_models_mwem_rounds(&t, 1, (double) n), &w,
+								&report);
 	tap_ok(status == DP_OK, "multiplicative weights: %d rounds",
 		   report.rounds);
 	worst = worst_cell(&t, NULL, &w) / (double) n;
@@ -353,7 +355,7 @@ test_accuracy(int64_t n, double limit, double limit_weights)
 		   "below %.4f", worst, limit_weights);
 	tap_ok(worst * (double) n <= report.cell_error,
 		   "and below the bound %.5f", report.cell_error / (double) n);
-	dp_model_mwem_free(&w);
+	dp_models_mwem_free(&w);
 	free_tables(tables, ntables);
 	free(rows);
 }
@@ -382,9 +384,9 @@ test_weights_sum(void)
 	}
 	tables = all_tables(&shape, 2, rows, 1000, &ntables);
 	t = terms_of(&shape, tables, ntables);
-	if (dp_model_mwem_run(&test_host, &source, &t, &epsilon, 400, &w,
-						  &report) != DP_OK ||
-		dp_model_mwem_sample(&w, &source, 1000, drawn) != DP_OK)
+	if (dp_models_mwem_run(&test_host, &source, &t, &epsilon, 400, &w,
+						   &report) != DP_OK ||
+		dp_models_mwem_sample(&w, &source, 1000, drawn) != DP_OK)
 		inside = false;
 	for (i = 0; i < 10; i++)
 		sum += w.p[i];
@@ -395,7 +397,7 @@ test_weights_sum(void)
 		   "400 rounds about ten cells: weights sum to 1 (off by %.1e), the "
 		   "largest error is %.1f of 1000 rows", fabs(sum - 1),
 		   worst_cell(&t, NULL, &w));
-	dp_model_mwem_free(&w);
+	dp_models_mwem_free(&w);
 	free_tables(tables, ntables);
 }
 
@@ -412,11 +414,11 @@ test_theorem(void)
 		double		wanted = (double) csv_number(&csv,
 												 "alpha_thm5_6_with_eps0");
 		double		got =
-			dp_model_mwem_theorem_alpha((double) csv_number(&csv, "X"),
-										(double) csv_number(&csv, "Q"),
-										(double) csv_number(&csv, "n"),
-										(double) csv_number(&csv, "eps"),
-										(double) csv_number(&csv, "beta"));
+			dp_models_mwem_theorem_alpha((double) csv_number(&csv, "X"),
+										 (double) csv_number(&csv, "Q"),
+										 (double) csv_number(&csv, "n"),
+										 (double) csv_number(&csv, "eps"),
+										 (double) csv_number(&csv, "beta"));
 
 		worst = fmax(worst, fabs(got / wanted - 1));
 	}
@@ -440,15 +442,15 @@ test_small_tree(void)
 	t.most_cells = 40;
 	t.replace_one = true;
 	t.total = 5000;
-	status = dp_model_generator_run(&test_host, &source, &t, fixed_of(.1), &d,
-									&report);
+	status = dp_models_generator_run(&test_host, &source, &t, fixed_of(.1), &d,
+									 &report);
 	tap_ok(status == DP_OK &&
 		   report.spent <= fixed_of(.1) && report.spent > fixed_of(.0999),
 		   "a tree of few cells, another unit: %d rounds", report.rounds);
 	tap_ok(d->cells <= 40 && d->total == 5000,
 		   "the tree has %.0f cells, at most 40", d->cells);
-	dp_model_distribution_free(d);
-	tap_ok(dp_model_generator_run(&test_host, &source, &t, 1, &d, &report) ==
+	dp_models_distribution_free(d);
+	tap_ok(dp_models_generator_run(&test_host, &source, &t, 1, &d, &report) ==
 		   DP_E_RANGE, "a rho out of all proportion is refused");
 	free_tables(tables, ntables);
 	free(rows);
@@ -466,8 +468,8 @@ rows_off(const dp_generator_terms *t, const dp_bound *bound,
 
 	for (i = 0; i < t->ntables; i++)
 	{
-		int64_t		cells = (int64_t) dp_model_shape_cells(&t->shape,
-														   t->table[i].set);
+		int64_t		cells = (int64_t) dp_models_shape_cells(&t->shape,
+															t->table[i].set);
 		int64_t    *counts;
 		int64_t		k;
 
@@ -534,11 +536,11 @@ test_rows(int64_t nrows, bool weights)
 		t.bound = bound;
 		t.total = weights ? 2000 : -1;
 		if (weights)
-			status = dp_model_mwem_run(&test_host, &source, &t, &epsilon, 20,
-									   &w, &report);
+			status = dp_models_mwem_run(&test_host, &source, &t, &epsilon, 20,
+										&w, &report);
 		else
-			status = dp_model_generator_run(&test_host, &source, &t,
-											fixed_of(2), &d, &report);
+			status = dp_models_generator_run(&test_host, &source, &t,
+											 fixed_of(2), &d, &report);
 		if (status != DP_OK)
 		{
 			wrong = 16;
@@ -548,15 +550,15 @@ test_rows(int64_t nrows, bool weights)
 		memcpy(before, bound, sizeof(before));
 		if (weights)
 		{
-			dp_model_mwem_sample(&w, &source, nrows, drawn);
-			dp_model_mwem_rows_error(&w, &t, nrows, drawn, &report);
-			dp_model_mwem_free(&w);
+			dp_models_mwem_sample(&w, &source, nrows, drawn);
+			dp_models_mwem_rows_error(&w, &t, nrows, drawn, &report);
+			dp_models_mwem_free(&w);
 		}
 		else
 		{
-			dp_model_distribution_sample(d, &source, nrows, drawn);
-			dp_model_generator_rows_error(d, &t, nrows, drawn, &report);
-			dp_model_distribution_free(d);
+			dp_models_distribution_sample(d, &source, nrows, drawn);
+			dp_models_generator_rows_error(d, &t, nrows, drawn, &report);
+			dp_models_distribution_free(d);
 		}
 		wrong += !(rows_off(&t, weights ? NULL : bound, drawn, nrows,
 							report.total) <= report.cell_error);
@@ -577,7 +579,7 @@ main(void)
 {
 	uint64_t	seed = 20261121;
 
-	dp_mech_source_init(&source, fake_fill, &seed);
+	dp_noise_source_init(&source, fake_fill, &seed);
 	test_sensitivity();
 	test_steps();
 	test_choice();

@@ -34,13 +34,13 @@ static double
 add_squares(const dp_distribution *d, dp_columns set, const int32_t *places,
 			int64_t rows, distance *out)
 {
-	int64_t		cells = (int64_t) dp_model_shape_cells(&d->shape, set);
+	int64_t		cells = (int64_t) dp_models_shape_cells(&d->shape, set);
 	int64_t    *counts = count_rows(&d->shape, set, places, rows);
 	double	   *expected = malloc((size_t) cells * sizeof(double));
 	double		worst = 0;
 	int64_t		k;
 
-	if (dp_model_distribution_marginal(d, set, 1e9, expected) != DP_OK)
+	if (dp_models_distribution_marginal(d, set, 1e9, expected) != DP_OK)
 		abort();
 	for (k = 0; k < cells; k++)
 	{
@@ -82,23 +82,23 @@ static dp_distribution *
 leaning(const dp_host *host, const dp_shape *shape, const dp_columns *sets,
 		int nsets)
 {
-	dp_distribution *d = dp_model_distribution_make(host, shape, 1000);
+	dp_distribution *d = dp_models_distribution_make(host, shape, 1000);
 	int			i;
 	int64_t		k;
 
 	for (i = 0; i < nsets; i++)
 	{
-		double	   *zeros = calloc((size_t) dp_model_shape_cells(shape,
-																 sets[i]),
+		double	   *zeros = calloc((size_t) dp_models_shape_cells(shape,
+																  sets[i]),
 								   sizeof(double));
 
-		dp_model_distribution_measure(d, sets[i], zeros, 1);
+		dp_models_distribution_measure(d, sets[i], zeros, 1);
 		free(zeros);
 	}
 	for (i = 0; i < d->nfactors; i++)
 		for (k = 0; k < d->factor[i].cells; k++)
 			d->factor[i].potential[k] = 4 * any_number(&source);
-	dp_model_distribution_infer(d);
+	dp_models_distribution_infer(d);
 	return d;
 }
 
@@ -133,11 +133,11 @@ check(const char *what, const dp_shape *shape, const dp_columns *sets,
 	double		changed = 0;
 	size_t		i;
 
-	status = dp_model_distribution_sample(d, &source, rows, drawn);
+	status = dp_models_distribution_sample(d, &source, rows, drawn);
 	memcpy(kept, drawn, places * sizeof(int32_t));
 	before = distance_of(d, &t, drawn, rows);
 	if (status == DP_OK)
-		status = dp_model_generator_polish(d, &t, &source, rows, drawn);
+		status = dp_models_generator_polish(d, &t, &source, rows, drawn);
 	after = distance_of(d, &t, drawn, rows);
 	for (i = 0; i < places; i++)
 	{
@@ -153,7 +153,7 @@ check(const char *what, const dp_shape *shape, const dp_columns *sets,
 	tap_ok(changed <= .4 * (double) places,
 		   "and %.1f%% of the places were changed",
 		   100 * changed / (double) (places + (places == 0)));
-	dp_model_distribution_free(d);
+	dp_models_distribution_free(d);
 	free_tables(tables, t.ntables);
 	free(drawn);
 	free(kept);
@@ -189,18 +189,18 @@ test_host_calls(void)
 	dp_source	failing;
 	dp_status	status;
 
-	status = dp_model_distribution_sample(d, &source, 50000, drawn);
+	status = dp_models_distribution_sample(d, &source, 50000, drawn);
 	pulses = 0;
 	if (status == DP_OK)
-		status = dp_model_generator_polish(d, &t, &source, 50000, drawn);
+		status = dp_models_generator_polish(d, &t, &source, 50000, drawn);
 	/* 3 tables have a column, 128 places at most */
 	tap_ok(status == DP_OK && pulses > 50000. * 3 * 133 / 1e5,
 		   "the host is called %ld times for 50000 rows", pulses);
-	dp_mech_source_init(&failing, failing_fill, NULL);
-	tap_ok(dp_model_generator_polish(d, &t, &failing, 50000,
-									 drawn) == DP_E_RANDOM,
+	dp_noise_source_init(&failing, failing_fill, NULL);
+	tap_ok(dp_models_generator_polish(d, &t, &failing, 50000,
+									  drawn) == DP_E_RANDOM,
 		   "a source that fails is told");
-	dp_model_distribution_free(d);
+	dp_models_distribution_free(d);
 	free_tables(tables, t.ntables);
 	free(drawn);
 }
@@ -210,7 +210,7 @@ main(void)
 {
 	uint64_t	seed = 20261121;
 
-	dp_mech_source_init(&source, fake_fill, &seed);
+	dp_noise_source_init(&source, fake_fill, &seed);
 	test_distances();
 	test_host_calls();
 	tap_ok(host_allocations == 0, "all memory is given back");

@@ -64,7 +64,7 @@ lexical(selection *s)
 
 	for (i = 0; i < s->shape.candidates; i++)
 	{
-		dp_model_smalldb_unrank(&s->problem, i, cells);
+		dp_models_smalldb_unrank(&s->problem, i, cells);
 		for (k = 0; k < s->shape.size; k++)
 			good = good && cells[k] < s->shape.cells &&
 				(k == 0 || cells[k] >= cells[k - 1]);
@@ -95,7 +95,7 @@ histogram_right(selection *s)
 
 	for (i = 0; i < total; i++)
 	{
-		dp_model_smalldb_unrank(&s->problem, i, cells);
+		dp_models_smalldb_unrank(&s->problem, i, cells);
 		scores[i] = selection_score(s, cells);
 	}
 	qsort(scores, total, sizeof(dp_int128), compare_scores);
@@ -103,8 +103,8 @@ histogram_right(selection *s)
 	for (i = total, level = 0; level < s->problem.levels; level++)
 		for (k = 0; k < s->workers[0].histogram[level]; k++)
 		{
-			if (i == 0 || scores[i - 1] != dp_model_smalldb_score(&s->problem,
-																  level))
+			if (i == 0 || scores[i - 1] != dp_models_smalldb_score(&s->problem,
+																   level))
 				good = false;
 			if (i > 0)
 				i--;
@@ -134,19 +134,19 @@ found_right(selection *s, uint64_t most_levels)
 		selection_scan(s, DP_SMALLDB_LEVEL, level);
 		for (rank = 0; rank < s->workers[0].histogram[level] && good; rank++)
 		{
-			place = dp_model_smalldb_candidate(&s->workers[0], rank);
+			place = dp_models_smalldb_candidate(&s->workers[0], rank);
 			good = place < s->shape.candidates && !met[place];
 			if (!good)
 				break;
 			met[place] = true;
-			dp_model_smalldb_unrank(&s->problem, place, cells);
+			dp_models_smalldb_unrank(&s->problem, place, cells);
 			good = selection_score(s, cells) ==
-				dp_model_smalldb_score(&s->problem, level);
+				dp_models_smalldb_score(&s->problem, level);
 			if (rank == 50)		/* the rest of a large level: its last */
 				rank = s->workers[0].histogram[level] - 2 > rank ?
 					s->workers[0].histogram[level] - 2 : rank;
 		}
-		good = good && dp_model_smalldb_candidate(&s->workers[0], rank) ==
+		good = good && dp_models_smalldb_candidate(&s->workers[0], rank) ==
 			s->shape.candidates;
 	}
 	free(met);
@@ -175,7 +175,8 @@ test_weights(void)
 	}
 	selection_open_weights(&s, 3, 3, 3, 20, 1, 1);
 	s.shape.one = 129;
-	tap_ok(dp_model_smalldb_memory(&s.shape) == 0, "129 granules are refused");
+	tap_ok(dp_models_smalldb_memory(&s.shape) == 0,
+		   "129 granules are refused");
 	selection_close(&s);
 }
 
@@ -211,24 +212,24 @@ test_limits(void)
 	int64_t		count = 1;
 	char		memory[4096];
 
-	tap_ok(dp_model_smalldb_shape_make(16, 100, 12, &big) == DP_OK &&
-		   big.candidates == 17383860 && dp_model_smalldb_memory(&big) > 0,
+	tap_ok(dp_models_smalldb_shape_make(16, 100, 12, &big) == DP_OK &&
+		   big.candidates == 17383860 && dp_models_smalldb_memory(&big) > 0,
 		   "|X| = 16, m = 12: 17383860 candidates, feasible");
-	tap_ok(dp_model_smalldb_shape_make(64, 100, 5, &big) == DP_OK &&
-		   big.candidates == 10424128 && dp_model_smalldb_memory(&big) > 0,
+	tap_ok(dp_models_smalldb_shape_make(64, 100, 5, &big) == DP_OK &&
+		   big.candidates == 10424128 && dp_models_smalldb_memory(&big) > 0,
 		   "|X| = 64, m = 5: 10424128 candidates, feasible");
-	tap_ok(dp_model_smalldb_shape_make(64, 100, 50, &big) == DP_OK &&
+	tap_ok(dp_models_smalldb_shape_make(64, 100, 50, &big) == DP_OK &&
 		   big.candidates == UINT64_MAX &&
-		   dp_model_smalldb_memory(&big) == 0 &&
-		   dp_model_smalldb_make(&big, &holds, &count, 1, memory,
-								 &problem) == DP_E_RANGE,
+		   dp_models_smalldb_memory(&big) == 0 &&
+		   dp_models_smalldb_make(&big, &holds, &count, 1, memory,
+								  &problem) == DP_E_RANGE,
 		   "|X| = 64, m = 50: beyond the limit");
-	tap_ok(dp_model_smalldb_shape_make(0, 1, 1, &big) == DP_E_RANGE &&
-		   dp_model_smalldb_shape_make(1, 0, 1, &big) == DP_E_RANGE &&
-		   dp_model_smalldb_shape_make(1, 1, 0, &big) == DP_E_RANGE,
+	tap_ok(dp_models_smalldb_shape_make(0, 1, 1, &big) == DP_E_RANGE &&
+		   dp_models_smalldb_shape_make(1, 0, 1, &big) == DP_E_RANGE &&
+		   dp_models_smalldb_shape_make(1, 1, 0, &big) == DP_E_RANGE,
 		   "nothing may be empty");
-	dp_model_smalldb_shape_make(1, 1, 1, &big);
-	tap_ok(dp_model_smalldb_make(&big, &holds, &count, 0, memory, &problem) ==
+	dp_models_smalldb_shape_make(1, 1, 1, &big);
+	tap_ok(dp_models_smalldb_make(&big, &holds, &count, 0, memory, &problem) ==
 		   DP_E_RANGE, "n must be positive");
 }
 
@@ -262,8 +263,8 @@ test_threads(void)
 	selection_scan(&three, DP_SMALLDB_LEVEL, level);
 	same = true;
 	for (i = 0; i < one.workers[0].histogram[level]; i++)
-		same = same && dp_model_smalldb_candidate(&one.workers[0], i) ==
-			dp_model_smalldb_candidate(&three.workers[0], i);
+		same = same && dp_models_smalldb_candidate(&one.workers[0], i) ==
+			dp_models_smalldb_candidate(&three.workers[0], i);
 	tap_ok(same, "and find the same candidates");
 	tap_ok(atomic_load(&three.problem.done) == three.problem.total,
 		   "progress ends at its total");
@@ -281,15 +282,15 @@ test_cancel(void)
 	selection_open(&s, 16, 100, 12, 48842, 5);
 	s.nworkers = 2;
 	selection_make(&s);
-	dp_model_smalldb_begin(&s.problem, DP_SMALLDB_HISTOGRAM, 0);
-	dp_model_smalldb_threads_start(&threads, s.workers + 1, 1);
+	dp_models_smalldb_begin(&s.problem, DP_SMALLDB_HISTOGRAM, 0);
+	dp_models_smalldb_threads_start(&threads, s.workers + 1, 1);
 	for (i = 0; i < 10; i++)
-		dp_model_smalldb_step(&s.workers[0]);
+		dp_models_smalldb_step(&s.workers[0]);
 	atomic_store(&s.problem.cancel, true);
-	dp_mech_threads_join(&threads);
+	dp_numbers_threads_join(&threads);
 	tap_ok(threads.count == 0 && atomic_load(&s.problem.done) > 0 &&
 		   atomic_load(&s.problem.done) < s.shape.candidates &&
-		   !dp_model_smalldb_step(&s.workers[0]),
+		   !dp_models_smalldb_step(&s.workers[0]),
 		   "cancelled after %.1f%% of the candidates",
 		   100.0 * (double) atomic_load(&s.problem.done) /
 		   (double) s.shape.candidates);
@@ -327,7 +328,7 @@ law_of(selection *s, double rate, double *probability)
 	selection_make(s);
 	for (i = 0; i < s->shape.candidates; i++)
 	{
-		dp_model_smalldb_unrank(&s->problem, i, cells);
+		dp_models_smalldb_unrank(&s->problem, i, cells);
 		probability[i] = exp(rate * (double) selection_score(s, cells));
 		sum += probability[i];
 	}
@@ -357,7 +358,7 @@ test_law(uint64_t size, dp_uint128 sensitivity, bool right, int workers,
 	s.nworkers = workers;
 	law_of(&s, 0.8 / (2.0 * (double) size), probability);
 	l.s = &s;
-	if (dp_mech_selection_rate(&epsilon, sensitivity, false, &l.rate) !=
+	if (dp_noise_selection_rate(&epsilon, sensitivity, false, &l.rate) !=
 		DP_OK)
 		exit(2);
 	p = choice_p(draw_candidate, &l, probability, (int) s.shape.candidates,
@@ -377,7 +378,7 @@ test_failure(void)
 	uint64_t	place;
 
 	selection_open(&s, 4, 3, 3, 20, 1);
-	dp_mech_source_init(&broken, failing_fill, NULL);
+	dp_noise_source_init(&broken, failing_fill, NULL);
 	tap_ok(!selection_run(&s, &broken, &rate, &place),
 		   "a failing source is an error");
 	selection_close(&s);
@@ -386,7 +387,7 @@ test_failure(void)
 int
 main(void)
 {
-	dp_mech_source_init(&source, dp_mech_fill_openssl, NULL);
+	dp_noise_source_init(&source, dp_noise_fill_openssl, NULL);
 	test_shapes();
 	test_weights();
 	test_limits();

@@ -20,9 +20,9 @@ close_to(double x, double y)
 static double
 bound(uint64_t cells, double queries, double n, double epsilon, uint64_t m)
 {
-	return dp_model_smalldb_size_error(queries, m) +
-		dp_model_smalldb_net_error(dp_model_smalldb_log_candidates(cells, m),
-								   n, epsilon, .05);
+	return dp_models_smalldb_size_error(queries, m) +
+		dp_models_smalldb_net_error(dp_models_smalldb_log_candidates(cells, m),
+									n, epsilon, .05);
 }
 
 static void
@@ -46,18 +46,18 @@ test_oracle(void)
 		uint64_t	best = 1;
 		uint64_t	i;
 
-		alphas += close_to(dp_model_smalldb_theorem_alpha(cells, queries, n,
-														  epsilon, .05),
+		alphas += close_to(dp_models_smalldb_theorem_alpha(cells, queries, n,
+														   epsilon, .05),
 						   alpha);
 
 		/* the theorem splits alpha between the net and the choice */
 		if (alpha <= 1 &&
-			dp_model_smalldb_size(queries, alpha / 2, &m) == DP_OK)
+			dp_models_smalldb_size(queries, alpha / 2, &m) == DP_OK)
 			sizes += m == (uint64_t) csv_number(&csv, "m_of_thm4_5");
 		else
 			sizes += alpha > 1;
 		m = (uint64_t) csv_number(&csv, "m_of_thm4_5");
-		counts += close_to(dp_model_smalldb_log_candidates(cells, m) / M_LN10,
+		counts += close_to(dp_models_smalldb_log_candidates(cells, m) / M_LN10,
 						   (double) csv_number(&csv, "log10_R"));
 		for (i = 1; i <= 16384; i *= 2)
 			if (bound(cells, queries, n, epsilon, i) <
@@ -112,9 +112,9 @@ test_dimension(void)
 			for (k = 1; k < 8 / (alpha * alpha) * (log(4) + log_sum(2 * k, d));
 				 k++)
 				continue;
-			if (dp_model_smalldb_size_for_dimension(universes[u],
-													dimensions[v], alpha,
-													&m) == DP_OK)
+			if (dp_models_smalldb_size_for_dimension(universes[u],
+													 dimensions[v], alpha,
+													 &m) == DP_OK)
 				right += fabs((double) m - fmin(wanted, k)) <= 1;
 		}
 	tap_ok(right == 16, "%d of 16 sizes for a VC dimension", right);
@@ -125,15 +125,15 @@ test_domain(void)
 {
 	uint64_t	m = 77;
 
-	tap_ok(dp_model_smalldb_size(2, .5, &m) == DP_E_RANGE &&
-		   dp_model_smalldb_size(3, 0, &m) == DP_E_RANGE &&
-		   dp_model_smalldb_size(3, 1.01, &m) == DP_E_RANGE &&
-		   dp_model_smalldb_size(3, NAN, &m) == DP_E_RANGE &&
-		   dp_model_smalldb_size(3, 1e-9, &m) == DP_E_OVERFLOW &&
-		   dp_model_smalldb_size_for_dimension(0, 1, .5, &m) == DP_E_RANGE &&
-		   dp_model_smalldb_size_for_dimension(9, 0, .5, &m) == DP_E_RANGE &&
+	tap_ok(dp_models_smalldb_size(2, .5, &m) == DP_E_RANGE &&
+		   dp_models_smalldb_size(3, 0, &m) == DP_E_RANGE &&
+		   dp_models_smalldb_size(3, 1.01, &m) == DP_E_RANGE &&
+		   dp_models_smalldb_size(3, NAN, &m) == DP_E_RANGE &&
+		   dp_models_smalldb_size(3, 1e-9, &m) == DP_E_OVERFLOW &&
+		   dp_models_smalldb_size_for_dimension(0, 1, .5, &m) == DP_E_RANGE &&
+		   dp_models_smalldb_size_for_dimension(9, 0, .5, &m) == DP_E_RANGE &&
 		   m == 77, "Lemma 4.3 needs |Q| > 2; errors leave outputs alone");
-	tap_ok(dp_model_smalldb_size(3, .65, &m) == DP_OK && m == 3,
+	tap_ok(dp_models_smalldb_size(3, .65, &m) == DP_OK && m == 3,
 		   "m is a whole number: ceil(ln 3 / .65^2) = 3");
 }
 

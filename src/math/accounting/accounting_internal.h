@@ -15,8 +15,8 @@
 
 /* ---- numbers of any size (value.c) ---- */
 
-extern dp_status dp_acct_decimal_to_fixed(const dp_decimal *x,
-										  dp_fixed *out);	/* rounds up */
+extern dp_status dp_accounting_decimal_to_fixed(const dp_decimal *x,
+												dp_fixed *out); /* rounds up */
 
 #define DP_VALUE_BITS 192
 
@@ -32,7 +32,7 @@ static inline BIGNUM *
 value_ratio(dp_big *b, const BIGNUM *num, const BIGNUM *den,
 			dp_rounding rounding)
 {
-	return dp_mech_big_ratio(b, num, den, DP_VALUE_BITS, rounding);
+	return dp_numbers_big_ratio(b, num, den, DP_VALUE_BITS, rounding);
 }
 
 /* Bound on a product of two values. */
@@ -40,14 +40,14 @@ static inline BIGNUM *
 value_product(dp_big *b, const BIGNUM *x, const BIGNUM *y,
 			  dp_rounding rounding)
 {
-	return dp_mech_big_product(b, x, y, DP_VALUE_BITS, rounding);
+	return dp_numbers_big_product(b, x, y, DP_VALUE_BITS, rounding);
 }
 
 /* Bound on the square root of a value. */
 static inline BIGNUM *
 value_root(dp_big *b, const BIGNUM *x, dp_rounding rounding)
 {
-	return dp_mech_big_root(b, big_shift(b, x, DP_VALUE_BITS), rounding);
+	return dp_numbers_big_root(b, big_shift(b, x, DP_VALUE_BITS), rounding);
 }
 
 /* Bound on ln(num/den), num >= den > 0. */
@@ -55,7 +55,7 @@ static inline BIGNUM *
 value_log(dp_big *b, const BIGNUM *num, const BIGNUM *den,
 		  dp_rounding rounding)
 {
-	return dp_mech_big_log(b, num, den, DP_VALUE_BITS, rounding);
+	return dp_numbers_big_log(b, num, den, DP_VALUE_BITS, rounding);
 }
 
 /* Bound on exp(-num/den). */
@@ -63,7 +63,7 @@ static inline BIGNUM *
 value_exp(dp_big *b, const BIGNUM *num, const BIGNUM *den,
 		  dp_rounding rounding)
 {
-	return dp_mech_big_exp(b, num, den, DP_VALUE_BITS, rounding);
+	return dp_numbers_big_exp(b, num, den, DP_VALUE_BITS, rounding);
 }
 
 /* Bound on x * 10^-24. */
@@ -81,23 +81,24 @@ value_log_over(dp_big *b, uint64_t n, dp_fixed x, dp_rounding rounding)
 					 big_of(b, x), rounding);
 }
 
-extern dp_fixed dp_acct_ratio_to_fixed(dp_big *b, const BIGNUM *num,
-									   const BIGNUM *den,
-									   dp_rounding rounding);
+extern dp_fixed dp_accounting_ratio_to_fixed(dp_big *b, const BIGNUM *num,
+											 const BIGNUM *den,
+											 dp_rounding rounding);
 
-/* A value on the grid of 10^-24, as dp_acct_ratio_to_fixed. */
+/* A value on the grid of 10^-24, as dp_accounting_ratio_to_fixed. */
 static inline dp_fixed
 value_to_fixed(dp_big *b, const BIGNUM *x, dp_rounding rounding)
 {
-	return dp_acct_ratio_to_fixed(b, x, value_one(b), rounding);
+	return dp_accounting_ratio_to_fixed(b, x, value_one(b), rounding);
 }
 
-extern dp_status dp_acct_end_fixed(dp_big *b, dp_fixed x, dp_fixed *out);
-extern dp_rational dp_acct_to_dyadic(dp_big *b, const BIGNUM *num,
-									 const BIGNUM *den);
-extern dp_decimal dp_acct_decimal_from_loss(dp_big *b, const BIGNUM *loss);
-extern dp_status dp_acct_decimal_from_log(long double log_value,
-										  dp_decimal *out);
-extern long double dp_acct_fixed_wide(dp_fixed x);
+extern dp_status dp_accounting_end_fixed(dp_big *b, dp_fixed x, dp_fixed *out);
+extern dp_rational dp_accounting_to_dyadic(dp_big *b, const BIGNUM *num,
+										   const BIGNUM *den);
+extern dp_decimal dp_accounting_decimal_from_loss(dp_big *b,
+												  const BIGNUM *loss);
+extern dp_status dp_accounting_decimal_from_log(long double log_value,
+												dp_decimal *out);
+extern long double dp_accounting_fixed_wide(dp_fixed x);
 
 #endif							/* ACCOUNTING_INTERNAL_H */

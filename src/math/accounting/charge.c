@@ -28,8 +28,8 @@ rho_by_pade(dp_big *b, const BIGNUM *p, const BIGNUM *q)
 	BIGNUM	   *den = big_add(b, big_multiply_word(b, q2, 10), p2);
 
 	den = big_multiply_word(b, big_multiply(b, den, q2), 12);
-	return dp_acct_ratio_to_fixed(b, big_multiply(b, num, p2), den,
-								  DP_ROUND_UP);
+	return dp_accounting_ratio_to_fixed(b, big_multiply(b, num, p2), den,
+										DP_ROUND_UP);
 }
 
 /*
@@ -50,14 +50,15 @@ rho_by_laplace(dp_big *b, const BIGNUM *p, const BIGNUM *q,
 	a = big_subtract(b, value_one(b), value_exp(b, p, q, DP_ROUND_UP));
 	if (big_is_negative(b, a))
 		a = big_of(b, 0);
-	s = dp_mech_big_over_sinh(b, p, big_multiply(b, big_of(b, sensitivity), q),
-							  DP_VALUE_BITS);
+	s = dp_numbers_big_over_sinh(b, p,
+								 big_multiply(b, big_of(b, sensitivity), q),
+								 DP_VALUE_BITS);
 
 	/* (p 2^2B - a s q) / (q 2^2B), never negative: a s / 2^2B < e */
 	num = big_multiply(b, big_multiply(b, a, s), q);
 	num = big_subtract(b, big_shift(b, p, twice), num);
-	return dp_acct_ratio_to_fixed(b, num, big_shift(b, q, twice),
-								  DP_ROUND_UP);
+	return dp_accounting_ratio_to_fixed(b, num, big_shift(b, q, twice),
+										DP_ROUND_UP);
 }
 
 /*
@@ -73,10 +74,10 @@ rho_of(const dp_rational *epsilon, dp_uint128 sensitivity, dp_fixed *out)
 	dp_fixed	other;
 	dp_status	status;
 
-	status = dp_acct_fixed_from_rational(epsilon, DP_ROUND_UP, &rho);
+	status = dp_accounting_fixed_from_rational(epsilon, DP_ROUND_UP, &rho);
 	if (status != DP_OK)
 		return status;
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	p = big_of(&b, epsilon->num);
 	q = big_of(&b, epsilon->den);
 	other = rho_by_pade(&b, p, q);
@@ -86,11 +87,11 @@ rho_of(const dp_rational *epsilon, dp_uint128 sensitivity, dp_fixed *out)
 		other = rho_by_laplace(&b, p, q, sensitivity);
 		rho = other < rho ? other : rho;
 	}
-	return dp_acct_end_fixed(&b, rho, out);
+	return dp_accounting_end_fixed(&b, rho, out);
 }
 
 /*
- * dp_acct_rho_from_pure
+ * dp_accounting_rho_from_pure
  *	  zCDP of a mechanism of which only its pure epsilon is known.
  *
  * Requires: epsilon in the form dp_noise.h states; rho non-NULL.
@@ -101,26 +102,27 @@ rho_of(const dp_rational *epsilon, dp_uint128 sensitivity, dp_fixed *out)
  * Source:	 doc/theory.md T21.
  */
 dp_status
-dp_acct_rho_from_pure(const dp_rational *epsilon, dp_fixed *rho)
+dp_accounting_rho_from_pure(const dp_rational *epsilon, dp_fixed *rho)
 {
 	return rho_of(epsilon, 0, rho);
 }
 
 /*
- * dp_acct_rho_from_laplace
+ * dp_accounting_rho_from_laplace
  *	  zCDP of adding a discrete Laplace variate of scale
  *	  sensitivity / epsilon to an integer of that sensitivity.
  *
  * Requires: epsilon in the form dp_noise.h states; rho non-NULL.
- * Gives:	 DP_OK and the smaller of dp_acct_rho_from_pure and a proved upper
- *			 bound on e - (1 - e^-e) x / sinh(x), x = e / sensitivity, that
- *			 exceeds its ceiling by at most one unit of 10^-24; DP_E_RANGE
- *			 when sensitivity or epsilon is 0; else as dp_acct_rho_from_pure.
+ * Gives:	 DP_OK and the smaller of dp_accounting_rho_from_pure and a proved
+ *			 upper bound on e - (1 - e^-e) x / sinh(x), x = e / sensitivity,
+ *			 that exceeds its ceiling by at most one unit of 10^-24; DP_E_RANGE
+ *			 when sensitivity or epsilon is 0; else as
+ *			 dp_accounting_rho_from_pure.
  * Source:	 doc/theory.md T22, T24.
  */
 dp_status
-dp_acct_rho_from_laplace(dp_uint128 sensitivity, const dp_rational *epsilon,
-						 dp_fixed *rho)
+dp_accounting_rho_from_laplace(dp_uint128 sensitivity,
+							   const dp_rational *epsilon, dp_fixed *rho)
 {
 	if (sensitivity == 0 || epsilon->num == 0)
 		return DP_E_RANGE;
@@ -133,34 +135,34 @@ dp_acct_rho_from_laplace(dp_uint128 sensitivity, const dp_rational *epsilon,
  */
 
 /*
- * dp_acct_rho_from_exponential
+ * dp_accounting_rho_from_exponential
  *	  zCDP of the exponential mechanism that is epsilon-DP: its loss lies in
  *	  an interval of length epsilon (bounded range), at rate epsilon/(2 D), and
  *	  at epsilon/D for monotone scores.
  *
  * Permute-and-flip and noisy max have no bounded range; they cost what
- * dp_acct_rho_from_pure says.
+ * dp_accounting_rho_from_pure says.
  *
  * Requires: epsilon in the form dp_noise.h states; rho non-NULL.
  * Gives:	 DP_OK and the smaller of epsilon^2/8, rounded up by at most two
- *			 units of 10^-24, and dp_acct_rho_from_pure; errors as there.
+ *			 units of 10^-24, and dp_accounting_rho_from_pure; errors as there.
  * Source:	 doc/theory.md T16, T21.
  */
 dp_status
-dp_acct_rho_from_exponential(const dp_rational *epsilon, dp_fixed *rho)
+dp_accounting_rho_from_exponential(const dp_rational *epsilon, dp_fixed *rho)
 {
 	dp_fixed	pure;
 	dp_fixed	square;
 	dp_fixed	eighth;
 	dp_status	status;
 
-	status = dp_acct_rho_from_pure(epsilon, &pure);
+	status = dp_accounting_rho_from_pure(epsilon, &pure);
 	if (status != DP_OK)
 		return status;
-	status = dp_acct_fixed_from_rational(epsilon, DP_ROUND_UP, &square);
+	status = dp_accounting_fixed_from_rational(epsilon, DP_ROUND_UP, &square);
 	if (status != DP_OK)
 		return status;
-	square = dp_acct_square(square);
+	square = dp_accounting_square(square);
 	eighth = square / 8 + (square % 8 != 0 ? 1 : 0);
 	*rho = square != DP_FIXED_INFINITE && eighth < pure ? eighth : pure;
 	return DP_OK;
@@ -175,7 +177,7 @@ takes_rho(const dp_limit *limit)
 }
 
 /*
- * dp_acct_charge_filter
+ * dp_accounting_charge_filter
  *	  The filter by which to choose how a Gaussian release is charged, when it
  *	  must pass the limit of a payer and the cap of a dataset.
  *
@@ -185,7 +187,7 @@ takes_rho(const dp_limit *limit)
  * Source:	 doc/theory.md T27, T28, T29.
  */
 dp_filter
-dp_acct_charge_filter(const dp_limit *payer, const dp_limit *cap)
+dp_accounting_charge_filter(const dp_limit *payer, const dp_limit *cap)
 {
 	if (payer == NULL && cap == NULL)
 		return DP_FILTER_BASIC;
@@ -194,7 +196,7 @@ dp_acct_charge_filter(const dp_limit *payer, const dp_limit *cap)
 }
 
 /*
- * dp_acct_charge_gaussian
+ * dp_accounting_charge_gaussian
  *	  How to charge a release that is (epsilon, delta)-DP and rho-zCDP.
  *
  * Filters that count rho alone need no delta for it: (infinite, rho, 0).  The
@@ -202,14 +204,14 @@ dp_acct_charge_filter(const dp_limit *payer, const dp_limit *cap)
  * min(P, e^epsilon Q) keeps all but delta of P, has a loss of at most epsilon
  * and divergences no larger than those of P.
  *
- * Requires: out non-NULL; filter from dp_acct_charge_filter, a public fact of
- *			 the grant.
+ * Requires: out non-NULL; filter from dp_accounting_charge_filter, a public
+ *			 fact of the grant.
  * Gives:	 *out.
  * Source:	 doc/theory.md T27, T28, T29, T36.
  */
 void
-dp_acct_charge_gaussian(dp_filter filter, dp_fixed epsilon, dp_fixed delta,
-						dp_fixed rho, dp_charge *out)
+dp_accounting_charge_gaussian(dp_filter filter, dp_fixed epsilon,
+							  dp_fixed delta, dp_fixed rho, dp_charge *out)
 {
 	bool		concentrated = filter == DP_FILTER_ZCDP ||
 	filter == DP_FILTER_BEST;
@@ -228,7 +230,7 @@ dp_acct_charge_gaussian(dp_filter filter, dp_fixed epsilon, dp_fixed delta,
 #define TRILLION UINT64_C(1000000000000)
 
 /*
- * dp_acct_square
+ * dp_accounting_square
  *	  What a pure charge adds to the advanced filter's sum.
  *
  * Requires: nothing.
@@ -237,7 +239,7 @@ dp_acct_charge_gaussian(dp_filter filter, dp_fixed epsilon, dp_fixed delta,
  * Source:	 doc/theory.md T37, T20.
  */
 dp_fixed
-dp_acct_square(dp_fixed epsilon)
+dp_accounting_square(dp_fixed epsilon)
 {
 	/* e = a 10^12 + b: e^2 / 10^24 = a^2 + (2ab + b^2/10^12) / 10^12 */
 	dp_uint128	a = epsilon / TRILLION;
@@ -247,11 +249,11 @@ dp_acct_square(dp_fixed epsilon)
 	if (epsilon == DP_FIXED_INFINITE || a >> 64 != 0)
 		return DP_FIXED_INFINITE;
 	rest = 2 * a * b + (b * b + TRILLION - 1) / TRILLION;
-	return dp_acct_fixed_add(a * a, (rest + TRILLION - 1) / TRILLION);
+	return dp_accounting_fixed_add(a * a, (rest + TRILLION - 1) / TRILLION);
 }
 
 /*
- * dp_acct_squares_limit
+ * dp_accounting_squares_limit
  *	  The bound of the advanced filter on sums of squared epsilons.
  *
  * sqrt(2 L S) + S/2 <= E, L = ln(1/delta), holds exactly for
@@ -264,7 +266,8 @@ dp_acct_square(dp_fixed epsilon)
  * Source:	 doc/theory.md T37.
  */
 dp_status
-dp_acct_squares_limit(dp_fixed epsilon, dp_fixed delta, dp_fixed *squares)
+dp_accounting_squares_limit(dp_fixed epsilon, dp_fixed delta,
+							dp_fixed *squares)
 {
 	dp_big		b;
 	BIGNUM	   *l;
@@ -274,15 +277,15 @@ dp_acct_squares_limit(dp_fixed epsilon, dp_fixed delta, dp_fixed *squares)
 
 	if (epsilon == DP_FIXED_INFINITE || delta == 0 || delta >= DP_FIXED_ONE)
 		return DP_E_RANGE;
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	l = value_log_over(&b, 1, delta, DP_ROUND_UP);
 	e = big_add(&b, value_from_fixed(&b, epsilon, DP_ROUND_UP), l);
 	den = value_root(&b, value_product(&b, l, e, DP_ROUND_UP), DP_ROUND_UP);
 	den = big_add(&b, big_add(&b, big_shift(&b, den, 1), e), l);
 	x = big_square(&b, value_from_fixed(&b, epsilon, DP_ROUND_DOWN));
 	x = big_divide(&b, big_shift(&b, x, 1), den);
-	return dp_acct_end_fixed(&b, value_to_fixed(&b, x, DP_ROUND_DOWN),
-							 squares);
+	return dp_accounting_end_fixed(&b, value_to_fixed(&b, x, DP_ROUND_DOWN),
+								   squares);
 }
 
 /* ----------------
@@ -297,7 +300,7 @@ dp_acct_squares_limit(dp_fixed epsilon, dp_fixed delta, dp_fixed *squares)
  */
 
 /*
- * dp_acct_charge_add
+ * dp_accounting_charge_add
  *	  Compose two charges into one, for a release that makes several draws.
  *
  * Requires: sum, charge non-NULL.
@@ -307,21 +310,21 @@ dp_acct_squares_limit(dp_fixed epsilon, dp_fixed delta, dp_fixed *squares)
  * Source:	 doc/theory.md T20, T27, T28.
  */
 dp_status
-dp_acct_charge_add(dp_charge *sum, const dp_charge *charge)
+dp_accounting_charge_add(dp_charge *sum, const dp_charge *charge)
 {
-	dp_fixed	rho = dp_acct_fixed_add(sum->rho, charge->rho);
-	dp_fixed	delta = dp_acct_fixed_add(sum->delta, charge->delta);
+	dp_fixed	rho = dp_accounting_fixed_add(sum->rho, charge->rho);
+	dp_fixed	delta = dp_accounting_fixed_add(sum->delta, charge->delta);
 
 	if (rho == DP_FIXED_INFINITE || delta == DP_FIXED_INFINITE)
 		return DP_E_OVERFLOW;
-	sum->epsilon = dp_acct_fixed_add(sum->epsilon, charge->epsilon);
+	sum->epsilon = dp_accounting_fixed_add(sum->epsilon, charge->epsilon);
 	sum->rho = rho;
 	sum->delta = delta;
 	return DP_OK;
 }
 
 /*
- * dp_acct_spent_sum
+ * dp_accounting_spent_sum
  *	  Add sums to sums.
  *
  * Requires: spent, more non-NULL.
@@ -331,16 +334,16 @@ dp_acct_charge_add(dp_charge *sum, const dp_charge *charge)
  * Source:	 doc/theory.md T20, T27.
  */
 dp_status
-dp_acct_spent_sum(dp_spent *spent, const dp_spent *more)
+dp_accounting_spent_sum(dp_spent *spent, const dp_spent *more)
 {
 	if (spent->charges < 0 || more->charges < 0)
 		return DP_E_RANGE;
 	if (spent->charges > INT64_MAX - more->charges)
 		return DP_E_OVERFLOW;
-	spent->epsilon = dp_acct_fixed_add(spent->epsilon, more->epsilon);
-	spent->rho = dp_acct_fixed_add(spent->rho, more->rho);
-	spent->delta = dp_acct_fixed_add(spent->delta, more->delta);
-	spent->squares = dp_acct_fixed_add(spent->squares, more->squares);
+	spent->epsilon = dp_accounting_fixed_add(spent->epsilon, more->epsilon);
+	spent->rho = dp_accounting_fixed_add(spent->rho, more->rho);
+	spent->delta = dp_accounting_fixed_add(spent->delta, more->delta);
+	spent->squares = dp_accounting_fixed_add(spent->squares, more->squares);
 	spent->charges += more->charges;
 	return DP_OK;
 }
@@ -355,18 +358,19 @@ rise(dp_fixed maximum, dp_fixed part)
 }
 
 /*
- * dp_acct_spent_rise
+ * dp_accounting_spent_rise
  *	  Add to a total what the maximum over the parts rises by when the sums of
  *	  one part become `part`, and count one charge.
  *
  * Requires: total, maximum, part non-NULL; total includes maximum.
  * Gives:	 DP_OK with total increased by max(0, part - maximum) in each
- *			 component, infinite where that is; else as dp_acct_spent_sum.
+ *			 component, infinite where that is; else as
+ *			 dp_accounting_spent_sum.
  * Source:	 doc/ledger.md, "Parts"; doc/theory.md T20, T27, T28.
  */
 dp_status
-dp_acct_spent_rise(dp_spent *total, const dp_spent *maximum,
-				   const dp_spent *part)
+dp_accounting_spent_rise(dp_spent *total, const dp_spent *maximum,
+						 const dp_spent *part)
 {
 	dp_spent	more = {0};
 
@@ -375,11 +379,11 @@ dp_acct_spent_rise(dp_spent *total, const dp_spent *maximum,
 	more.delta = rise(maximum->delta, part->delta);
 	more.squares = rise(maximum->squares, part->squares);
 	more.charges = 1;
-	return dp_acct_spent_sum(total, &more);
+	return dp_accounting_spent_sum(total, &more);
 }
 
 /*
- * dp_acct_spent_maximum
+ * dp_accounting_spent_maximum
  *	  Raise a maximum to the sums of one part; the number of charges is that
  *	  of all parts, so it grows by one.
  *
@@ -388,7 +392,7 @@ dp_acct_spent_rise(dp_spent *total, const dp_spent *maximum,
  * Source:	 doc/ledger.md, "Parts"; doc/theory.md T27, T28.
  */
 void
-dp_acct_spent_maximum(dp_spent *maximum, const dp_spent *part)
+dp_accounting_spent_maximum(dp_spent *maximum, const dp_spent *part)
 {
 	if (part->epsilon > maximum->epsilon)
 		maximum->epsilon = part->epsilon;

@@ -36,7 +36,7 @@ times(dp_fixed x, dp_uint128 n, dp_fixed *out)
 }
 
 /*
- * dp_acct_cap_delta
+ * dp_accounting_cap_delta
  *	  A bound on a probability is 1 at most: whatever holds with more holds
  *	  with 1.
  *
@@ -45,7 +45,7 @@ times(dp_fixed x, dp_uint128 n, dp_fixed *out)
  * Source:	 doc/theory.md T32.
  */
 dp_fixed
-dp_acct_cap_delta(dp_fixed delta)
+dp_accounting_cap_delta(dp_fixed delta)
 {
 	return delta < DP_FIXED_ONE ? delta : DP_FIXED_ONE;
 }
@@ -56,13 +56,13 @@ total_delta(dp_fixed delta, int64_t k, dp_fixed slack)
 {
 	dp_fixed	d = DP_FIXED_ONE;
 
-	if (times(dp_acct_cap_delta(delta), (dp_uint128) k, &d) != DP_OK)
+	if (times(dp_accounting_cap_delta(delta), (dp_uint128) k, &d) != DP_OK)
 		return DP_FIXED_ONE;
-	return dp_acct_cap_delta(dp_acct_fixed_add(d, slack));
+	return dp_accounting_cap_delta(dp_accounting_fixed_add(d, slack));
 }
 
 /*
- * dp_acct_compose_basic
+ * dp_accounting_sum_basic
  *	  k mechanisms of (epsilon, delta) each.
  *
  * Requires: outputs non-NULL.
@@ -72,8 +72,8 @@ total_delta(dp_fixed delta, int64_t k, dp_fixed slack)
  * Source:	 doc/theory.md T32 (book, Theorem 3.16).
  */
 dp_status
-dp_acct_compose_basic(dp_fixed epsilon, dp_fixed delta, int64_t k,
-					  dp_fixed *epsilon_out, dp_fixed *delta_out)
+dp_accounting_sum_basic(dp_fixed epsilon, dp_fixed delta, int64_t k,
+						dp_fixed *epsilon_out, dp_fixed *delta_out)
 {
 	dp_fixed	e;
 	dp_status	status;
@@ -129,7 +129,7 @@ total(dp_big *b, dp_fixed epsilon, int64_t k, const BIGNUM *s)
 }
 
 /*
- * dp_acct_compose_advanced
+ * dp_accounting_sum_advanced
  *	  k mechanisms of (epsilon, delta) each, by Theorem 3.20 as printed.
  *
  * Requires: outputs non-NULL.
@@ -141,9 +141,9 @@ total(dp_big *b, dp_fixed epsilon, int64_t k, const BIGNUM *s)
  * Source:	 doc/theory.md T32 (book, Theorem 3.20), T24.
  */
 dp_status
-dp_acct_compose_advanced(dp_fixed epsilon, dp_fixed delta, int64_t k,
-						 dp_fixed slack, dp_fixed *epsilon_out,
-						 dp_fixed *delta_out)
+dp_accounting_sum_advanced(dp_fixed epsilon, dp_fixed delta, int64_t k,
+						   dp_fixed slack, dp_fixed *epsilon_out,
+						   dp_fixed *delta_out)
 {
 	dp_big		b;
 	dp_status	status;
@@ -153,17 +153,17 @@ dp_acct_compose_advanced(dp_fixed epsilon, dp_fixed delta, int64_t k,
 		return DP_E_RANGE;
 	if (epsilon > EPSILON_MOST)
 		return DP_E_OVERFLOW;
-	dp_mech_big_begin(&b);
-	status = dp_acct_end_fixed(&b, total(&b, epsilon, k,
-										 deviation(&b, k, slack)),
-							   epsilon_out);
+	dp_numbers_big_begin(&b);
+	status = dp_accounting_end_fixed(&b, total(&b, epsilon, k,
+											   deviation(&b, k, slack)),
+									 epsilon_out);
 	if (status == DP_OK)
 		*delta_out = total_delta(delta, k, slack);
 	return status;
 }
 
 /*
- * dp_acct_epsilon_for
+ * dp_accounting_find_epsilon
  *	  Per-mechanism epsilon of Corollary 3.21: E / (2 sqrt(2 k ln(1/slack))).
  *
  * The corollary is false for slack near 1, so its claim is proved by Theorem
@@ -176,8 +176,8 @@ dp_acct_compose_advanced(dp_fixed epsilon, dp_fixed delta, int64_t k,
  * Source:	 doc/theory.md T32 (book, Corollary 3.21; errata 4).
  */
 dp_status
-dp_acct_epsilon_for(dp_fixed epsilon_total, int64_t k, dp_fixed slack,
-					dp_fixed *out)
+dp_accounting_find_epsilon(dp_fixed epsilon_total, int64_t k, dp_fixed slack,
+						   dp_fixed *out)
 {
 	dp_big		b;
 	BIGNUM	   *s;
@@ -187,30 +187,30 @@ dp_acct_epsilon_for(dp_fixed epsilon_total, int64_t k, dp_fixed slack,
 	if (k < 1 || epsilon_total == 0 || epsilon_total == DP_FIXED_INFINITE ||
 		!is_slack(slack))
 		return DP_E_RANGE;
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	s = deviation(&b, k, slack);
 	e = value_from_fixed(&b, epsilon_total, DP_ROUND_DOWN);
 	e = big_shift(&b, value_ratio(&b, e, s, DP_ROUND_DOWN), -1);
 	each = value_to_fixed(&b, e, DP_ROUND_DOWN);
 	if (each > EPSILON_MOST || total(&b, each, k, s) > epsilon_total)
-		(void) dp_mech_big_check(&b, DP_E_RANGE);
-	return dp_acct_end_fixed(&b, each, out);
+		(void) dp_numbers_big_check(&b, DP_E_RANGE);
+	return dp_accounting_end_fixed(&b, each, out);
 }
 
 /*
- * dp_acct_epsilon_for_advanced
+ * dp_accounting_find_epsilon_advanced
  *	  The largest per-mechanism epsilon that Theorem 3.20 allows.
  *
  * Requires: out non-NULL.
  * Gives:	 DP_OK and the largest grid number for which
- *			 dp_acct_compose_advanced proves at most epsilon_total (it may be
+ *			 dp_accounting_sum_advanced proves at most epsilon_total (it may be
  *			 0); DP_E_RANGE when k < 1, the total is 0 or infinite, or slack
  *			 not in (0, 1); DP_E_MEMORY.
  * Source:	 doc/theory.md T32.
  */
 dp_status
-dp_acct_epsilon_for_advanced(dp_fixed epsilon_total, int64_t k,
-							 dp_fixed slack, dp_fixed *out)
+dp_accounting_find_epsilon_advanced(dp_fixed epsilon_total, int64_t k,
+									dp_fixed slack, dp_fixed *out)
 {
 	dp_big		b;
 	BIGNUM	   *s;
@@ -220,7 +220,7 @@ dp_acct_epsilon_for_advanced(dp_fixed epsilon_total, int64_t k,
 	if (k < 1 || epsilon_total == 0 || epsilon_total == DP_FIXED_INFINITE ||
 		!is_slack(slack))
 		return DP_E_RANGE;
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	s = deviation(&b, k, slack);
 	while (b.status == DP_OK && high - low > 1)
 	{
@@ -231,7 +231,7 @@ dp_acct_epsilon_for_advanced(dp_fixed epsilon_total, int64_t k,
 		else
 			high = middle;
 	}
-	return dp_acct_end_fixed(&b, low, out);
+	return dp_accounting_end_fixed(&b, low, out);
 }
 
 /*
@@ -251,7 +251,7 @@ group_delta(dp_fixed epsilon, dp_fixed delta, int64_t g, dp_fixed *out)
 	BIGNUM	   *x;
 	dp_fixed	answer;
 
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	grid = big_of(&b, DP_FIXED_ONE);
 	one = value_one(&b);
 	e = big_of(&b, epsilon);
@@ -264,12 +264,12 @@ group_delta(dp_fixed epsilon, dp_fixed delta, int64_t g, dp_fixed *out)
 	num = value_product(&b, num, x, DP_ROUND_UP);
 	answer = value_to_fixed(&b, value_ratio(&b, num, den, DP_ROUND_UP),
 							DP_ROUND_UP);
-	return dp_acct_end_fixed(&b, answer > DP_FIXED_ONE ? DP_FIXED_ONE :
-							 answer, out);
+	return dp_accounting_end_fixed(&b, answer > DP_FIXED_ONE ? DP_FIXED_ONE :
+								   answer, out);
 }
 
 /*
- * dp_acct_group
+ * dp_accounting_group
  *	  What a charge means for g units at once.
  *
  * Requires: out non-NULL.
@@ -281,7 +281,7 @@ group_delta(dp_fixed epsilon, dp_fixed delta, int64_t g, dp_fixed *out)
  * Source:	 doc/theory.md T35 (book, Theorem 2.2).
  */
 dp_status
-dp_acct_group(const dp_charge *charge, int64_t g, dp_charge *out)
+dp_accounting_group(const dp_charge *charge, int64_t g, dp_charge *out)
 {
 	dp_charge	group = {DP_FIXED_INFINITE, 0, 0};
 	dp_status	status;
@@ -368,11 +368,11 @@ law_make(law *l, dp_fixed epsilon, int64_t k)
 
 	l->epsilon = epsilon;
 	l->k = k;
-	l->ratio = expl(dp_acct_fixed_wide(epsilon));
+	l->ratio = expl(dp_accounting_fixed_wide(epsilon));
 	l->mode = (int64_t) ((long double) k * (l->ratio / (1 + l->ratio)));
 	if (l->mode > k)
 		l->mode = k;
-	l->margin = 1 + ((16 + 4 * dp_acct_fixed_wide(epsilon)) *
+	l->margin = 1 + ((16 + 4 * dp_accounting_fixed_wide(epsilon)) *
 					 (long double) k + 4096) * 0x1p-63L;
 	l->total = 1;
 	w = 1;
@@ -462,7 +462,7 @@ composition_in_domain(dp_fixed epsilon, int64_t k)
 }
 
 /*
- * dp_acct_optimal_delta
+ * dp_accounting_optimal_delta
  *	  The delta of k mechanisms of pure epsilon together, at a given total.
  *
  * Requires: out non-NULL.
@@ -473,8 +473,8 @@ composition_in_domain(dp_fixed epsilon, int64_t k)
  * Source:	 doc/theory.md T33, T31.
  */
 dp_status
-dp_acct_optimal_delta(dp_fixed epsilon, int64_t k, dp_fixed epsilon_total,
-					  dp_decimal *out)
+dp_accounting_optimal_delta(dp_fixed epsilon, int64_t k,
+							dp_fixed epsilon_total, dp_decimal *out)
 {
 	static const dp_decimal none = {0, 0};
 	long double slope;
@@ -489,15 +489,16 @@ dp_acct_optimal_delta(dp_fixed epsilon, int64_t k, dp_fixed epsilon_total,
 		return DP_OK;
 	}
 	law_make(&l, epsilon, k);
-	return dp_acct_decimal_from_log(logl(law_delta(&l, epsilon_total,
-												   &slope)) + 0x1p-48L, out);
+	return dp_accounting_decimal_from_log(logl(law_delta(&l, epsilon_total,
+														 &slope)) + 0x1p-48L,
+														 out);
 }
 
 /* The least total, nearly, that the law proves for slack. */
 static dp_fixed
 least_total(const law *l, dp_fixed slack)
 {
-	long double target = dp_acct_fixed_wide(slack) * (1 - 0x1p-60L);
+	long double target = dp_accounting_fixed_wide(slack) * (1 - 0x1p-60L);
 	long double slope;
 	long double delta;
 	long double room;
@@ -549,7 +550,7 @@ least_total(const law *l, dp_fixed slack)
 }
 
 /*
- * dp_acct_compose_optimal
+ * dp_accounting_sum_optimal
  *	  k mechanisms of (epsilon, delta) each, by the optimal composition.
  *
  * Requires: outputs non-NULL.
@@ -560,9 +561,9 @@ least_total(const law *l, dp_fixed slack)
  * Source:	 doc/theory.md T33, T31.
  */
 dp_status
-dp_acct_compose_optimal(dp_fixed epsilon, dp_fixed delta, int64_t k,
-						dp_fixed slack, dp_fixed *epsilon_out,
-						dp_fixed *delta_out)
+dp_accounting_sum_optimal(dp_fixed epsilon, dp_fixed delta, int64_t k,
+						  dp_fixed slack, dp_fixed *epsilon_out,
+						  dp_fixed *delta_out)
 {
 	dp_fixed	basic;
 	dp_fixed	d;
@@ -572,7 +573,7 @@ dp_acct_compose_optimal(dp_fixed epsilon, dp_fixed delta, int64_t k,
 	if (!composition_in_domain(epsilon,
 							   k) || slack == 0 || slack >= DP_FIXED_ONE)
 		return DP_E_RANGE;
-	status = dp_acct_compose_basic(epsilon, delta, k, &basic, &d);
+	status = dp_accounting_sum_basic(epsilon, delta, k, &basic, &d);
 	if (status != DP_OK)
 		return status;
 	if (epsilon == 0)
@@ -582,12 +583,12 @@ dp_acct_compose_optimal(dp_fixed epsilon, dp_fixed delta, int64_t k,
 		law_make(&l, epsilon, k);
 		*epsilon_out = least_total(&l, slack);
 	}
-	*delta_out = dp_acct_cap_delta(dp_acct_fixed_add(d, slack));
+	*delta_out = dp_accounting_cap_delta(dp_accounting_fixed_add(d, slack));
 	return DP_OK;
 }
 
 /*
- * dp_acct_epsilon_for_optimal
+ * dp_accounting_find_epsilon_optimal
  *	  The largest per-mechanism epsilon that optimal composition allows.
  *
  * Requires: out non-NULL.
@@ -598,8 +599,8 @@ dp_acct_compose_optimal(dp_fixed epsilon, dp_fixed delta, int64_t k,
  * Source:	 doc/theory.md T33, T31.
  */
 dp_status
-dp_acct_epsilon_for_optimal(dp_fixed epsilon_total, int64_t k,
-							dp_fixed slack, dp_fixed *out)
+dp_accounting_find_epsilon_optimal(dp_fixed epsilon_total, int64_t k,
+								   dp_fixed slack, dp_fixed *out)
 {
 	long double target;
 	dp_fixed	low;
@@ -609,7 +610,7 @@ dp_acct_epsilon_for_optimal(dp_fixed epsilon_total, int64_t k,
 							   k) || epsilon_total == 0 || slack == 0 ||
 		slack >= DP_FIXED_ONE)
 		return DP_E_RANGE;
-	target = dp_acct_fixed_wide(slack) * (1 - 0x1p-60L);
+	target = dp_accounting_fixed_wide(slack) * (1 - 0x1p-60L);
 	low = epsilon_total / (dp_uint128) k;	/* delta is 0 there */
 	high = OPTIMAL_EPSILON_MOST;
 	while (high - low > (low >> 50) + 1)
@@ -638,7 +639,7 @@ dp_acct_epsilon_for_optimal(dp_fixed epsilon_total, int64_t k,
 static dp_status
 squares_fit(dp_fixed epsilon, int64_t k, dp_fixed limit, bool *fits)
 {
-	dp_fixed	each = dp_acct_square(epsilon);
+	dp_fixed	each = dp_accounting_square(epsilon);
 
 	*fits = each != DP_FIXED_INFINITE && each <= limit / (dp_uint128) k;
 	return DP_OK;
@@ -650,10 +651,10 @@ rho_fits(dp_fixed epsilon, int64_t k, dp_fixed limit, bool *fits)
 {
 	dp_rational e;
 	dp_fixed	rho = 0;
-	dp_status	status = dp_acct_fixed_to_rational(epsilon, &e);
+	dp_status	status = dp_accounting_fixed_to_rational(epsilon, &e);
 
 	if (status == DP_OK)
-		status = dp_acct_rho_from_pure(&e, &rho);
+		status = dp_accounting_rho_from_pure(&e, &rho);
 	*fits = status == DP_OK && rho <= limit / (dp_uint128) k;
 	return status;
 }
@@ -693,16 +694,16 @@ optional(dp_status status, dp_fixed *out)
 }
 
 /*
- * dp_acct_plan
+ * dp_accounting_make_plan
  *	  The epsilon that each of k equal pure queries may have, per rule.
  *
- * The filters split delta as dp_acct_limit_make does; a batch of pure queries
- * has no use for d'' and gets all of delta as slack.
+ * The filters split delta as dp_accounting_limit_make does; a batch of pure
+ * queries has no use for d'' and gets all of delta as slack.
  *
  * Requires: out non-NULL.
  * Gives:	 DP_OK and, per rule, an epsilon such that k charges of it are
  *			 admitted (the largest for the filters and the theorem; for the
- *			 optimum see dp_acct_epsilon_for_optimal); 0 where the rule
+ *			 optimum see dp_accounting_find_epsilon_optimal); 0 where the rule
  *			 gives none: all but basic for delta = 0, the corollary where it
  *			 is false, the optimum for k > 2^20 or a total above 1000.
  *			 DP_E_RANGE when k < 1, the total is 0 or infinite, or
@@ -710,7 +711,8 @@ optional(dp_status status, dp_fixed *out)
  * Source:	 doc/theory.md T39.
  */
 dp_status
-dp_acct_plan(dp_fixed epsilon_total, dp_fixed delta, int64_t k, dp_plan *out)
+dp_accounting_make_plan(dp_fixed epsilon_total, dp_fixed delta, int64_t k,
+						dp_plan *out)
 {
 	dp_plan		plan = {0, 0, 0, 0, 0, 0, 0};
 	dp_fixed	half = delta / 2;
@@ -726,20 +728,20 @@ dp_acct_plan(dp_fixed epsilon_total, dp_fixed delta, int64_t k, dp_plan *out)
 	plan.best = plan.basic;
 	if (half > 0)
 	{
-		status = dp_acct_squares_limit(epsilon_total, half, &limit);
+		status = dp_accounting_squares_limit(epsilon_total, half, &limit);
 		if (status == DP_OK)
 			status = largest(squares_fit, k, limit, epsilon_total + 1,
 							 &plan.advanced);
 		if (status != DP_OK)
 			return status;
-		status = dp_acct_limit_make(DP_FILTER_ZCDP, epsilon_total, delta,
-									&zcdp);
+		status = dp_accounting_limit_make(DP_FILTER_ZCDP, epsilon_total, delta,
+										  &zcdp);
 		if (status != DP_OK)
 			return status;
 		/* rho(2E + 1) > E > rho_B: above it nothing fits */
-		most = dp_acct_fixed_add(epsilon_total,
-								 dp_acct_fixed_add(epsilon_total,
-												   DP_FIXED_ONE));
+		most = dp_accounting_fixed_add(epsilon_total,
+									   dp_accounting_fixed_add(epsilon_total,
+															   DP_FIXED_ONE));
 		if (most == DP_FIXED_INFINITE)
 			most--;
 		status = largest(rho_fits, k, zcdp.rho, most, &plan.zcdp);
@@ -750,18 +752,19 @@ dp_acct_plan(dp_fixed epsilon_total, dp_fixed delta, int64_t k, dp_plan *out)
 	}
 	if (delta > 0)
 	{
-		status = optional(dp_acct_epsilon_for(epsilon_total, k, delta,
-											  &plan.corollary),
+		status = optional(dp_accounting_find_epsilon(epsilon_total, k, delta,
+													 &plan.corollary),
 						  &plan.corollary);
 		if (status == DP_OK)
-			status = optional(dp_acct_epsilon_for_advanced(epsilon_total, k,
-														   delta,
-														   &plan.theorem),
+			status =
+				optional(dp_accounting_find_epsilon_advanced(epsilon_total, k,
+															  delta,
+															  &plan.theorem),
 							  &plan.theorem);
 		if (status == DP_OK)
-			status = optional(dp_acct_epsilon_for_optimal(epsilon_total, k,
-														  delta,
-														  &plan.optimal),
+			status = optional(dp_accounting_find_epsilon_optimal(epsilon_total,
+															 k, delta,
+															 &plan.optimal),
 							  &plan.optimal);
 		if (status != DP_OK)
 			return status;
@@ -778,7 +781,7 @@ error_domain(dp_fixed epsilon, int64_t k, dp_fixed beta)
 }
 
 /*
- * dp_acct_laplace_bound
+ * dp_accounting_laplace_bound
  *	  The error of Theorem 3.8: ln(k/beta) sensitivity / epsilon.
  *
  * Requires: out non-NULL.
@@ -788,19 +791,20 @@ error_domain(dp_fixed epsilon, int64_t k, dp_fixed beta)
  * Source:	 doc/theory.md T39 (book, Theorem 3.8).
  */
 dp_status
-dp_acct_laplace_bound(dp_fixed sensitivity, dp_fixed epsilon, int64_t k,
-					  dp_fixed beta, dp_fixed *out)
+dp_accounting_laplace_bound(dp_fixed sensitivity, dp_fixed epsilon, int64_t k,
+							dp_fixed beta, dp_fixed *out)
 {
 	dp_big		b;
 	BIGNUM	   *x;
 
 	if (!error_domain(epsilon, k, beta) || sensitivity == DP_FIXED_INFINITE)
 		return DP_E_RANGE;
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	x = value_log_over(&b, (uint64_t) k, beta, DP_ROUND_UP);
 	x = big_multiply(&b, x, big_of(&b, sensitivity));
 	x = big_add_word(&b, big_divide(&b, x, big_of(&b, epsilon)), 1);
-	return dp_acct_end_fixed(&b, value_to_fixed(&b, x, DP_ROUND_UP), out);
+	return dp_accounting_end_fixed(&b, value_to_fixed(&b, x, DP_ROUND_UP),
+								   out);
 }
 
 /*
@@ -821,7 +825,7 @@ integer_error(uint64_t sensitivity, dp_fixed epsilon, int64_t k,
 
 	if (!error_domain(epsilon, k, beta) || sensitivity == 0)
 		return DP_E_RANGE;
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	l = value_log_over(&b, (uint64_t) k, beta, DP_ROUND_UP);
 	d = big_multiply_word(&b, big_of(&b, DP_FIXED_ONE), sensitivity);
 	e = big_of(&b, epsilon);
@@ -833,18 +837,18 @@ integer_error(uint64_t sensitivity, dp_fixed epsilon, int64_t k,
 	}
 	/* ceil(l d / e / 2^B) - 1 = floor((l d - 1) / (e 2^B)), and not below 0 */
 	x = big_subtract_word(&b, big_multiply(&b, l, d), 1);
-	a = dp_mech_big_get(&b, big_divide(&b, x,
-									   big_shift(&b, e, DP_VALUE_BITS)));
+	a = dp_numbers_big_get(&b, big_divide(&b, x,
+										  big_shift(&b, e, DP_VALUE_BITS)));
 	if (a >> 127 != 0)
-		(void) dp_mech_big_check(&b, DP_E_OVERFLOW);
-	status = dp_mech_big_end(&b);
+		(void) dp_numbers_big_check(&b, DP_E_OVERFLOW);
+	status = dp_numbers_big_end(&b);
 	if (status == DP_OK)
 		*out = a;
 	return status;
 }
 
 /*
- * dp_acct_laplace_error
+ * dp_accounting_error_of_laplace
  *	  The least a such that none of k discrete Laplace variates of scale
  *	  sensitivity / epsilon exceeds a in size, except with probability beta
  *	  (by the union bound).
@@ -857,23 +861,23 @@ integer_error(uint64_t sensitivity, dp_fixed epsilon, int64_t k,
  * Source:	 doc/theory.md T39, T7.
  */
 dp_status
-dp_acct_laplace_error(uint64_t sensitivity, dp_fixed epsilon, int64_t k,
-					  dp_fixed beta, dp_uint128 *out)
+dp_accounting_error_of_laplace(uint64_t sensitivity, dp_fixed epsilon,
+							   int64_t k, dp_fixed beta, dp_uint128 *out)
 {
 	return integer_error(sensitivity, epsilon, k, beta, true, out);
 }
 
 /*
- * dp_acct_geometric_error
- *	  As dp_acct_laplace_error, for one-sided geometric variates.
+ * dp_accounting_error_of_geometric
+ *	  As dp_accounting_error_of_laplace, for one-sided geometric variates.
  *
  * Requires: out non-NULL.
- * Gives:	 as dp_acct_laplace_error.
+ * Gives:	 as dp_accounting_error_of_laplace.
  * Source:	 doc/theory.md T39, T4.
  */
 dp_status
-dp_acct_geometric_error(uint64_t sensitivity, dp_fixed epsilon, int64_t k,
-						dp_fixed beta, dp_uint128 *out)
+dp_accounting_error_of_geometric(uint64_t sensitivity, dp_fixed epsilon,
+								 int64_t k, dp_fixed beta, dp_uint128 *out)
 {
 	return integer_error(sensitivity, epsilon, k, beta, false, out);
 }

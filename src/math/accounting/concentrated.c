@@ -34,7 +34,7 @@ is_variance(const dp_rational *variance)
 }
 
 /*
- * dp_acct_rho_from_gaussian
+ * dp_accounting_rho_from_gaussian
  *	  zCDP of discrete Gaussian noise.
  *
  * Requires: variance in the form dp_noise.h states; rho non-NULL.
@@ -44,8 +44,8 @@ is_variance(const dp_rational *variance)
  * Source:	 doc/theory.md T36.
  */
 dp_status
-dp_acct_rho_from_gaussian(uint64_t sensitivity, const dp_rational *variance,
-						  dp_fixed *rho)
+dp_accounting_rho_from_gaussian(uint64_t sensitivity,
+								const dp_rational *variance, dp_fixed *rho)
 {
 	dp_big		b;
 	BIGNUM	   *num;
@@ -53,12 +53,13 @@ dp_acct_rho_from_gaussian(uint64_t sensitivity, const dp_rational *variance,
 
 	if (!is_variance(variance))
 		return DP_E_RANGE;
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	num = big_multiply(&b, big_of(&b, (dp_uint128) sensitivity * sensitivity),
 					   big_of(&b, variance->den));
 	den = big_shift(&b, big_of(&b, variance->num), 1);
-	return dp_acct_end_fixed(&b, dp_acct_ratio_to_fixed(&b, num, den,
-														DP_ROUND_UP), rho);
+	return dp_accounting_end_fixed(&b,
+								   dp_accounting_ratio_to_fixed(&b, num, den,
+															DP_ROUND_UP), rho);
 }
 
 /*
@@ -80,7 +81,7 @@ threshold(uint64_t sensitivity, const dp_rational *variance,
 	dp_status	status;
 
 	/* t = (2 a e - D^2 c 10^24) / (2 D c 10^24) */
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	den = big_multiply(&b, big_of(&b, variance->den),
 					   big_of(&b, DP_FIXED_ONE));
 	den = big_multiply_word(&b, den, sensitivity);
@@ -91,12 +92,13 @@ threshold(uint64_t sensitivity, const dp_rational *variance,
 	negative = big_is_negative(&b, num);
 	if (negative)
 		num = big_subtract(&b, big_of(&b, 0), num);
-	q = dp_mech_big_get(&b, big_divide_rest(&b, num, den, &rest));
+	q = dp_numbers_big_get(&b, big_divide_rest(&b, num, den, &rest));
 	/* the remainder over den, to 100 bits */
-	part = dp_mech_big_get(&b, big_divide(&b, big_shift(&b, rest, 100), den));
+	part = dp_numbers_big_get(&b,
+							  big_divide(&b, big_shift(&b, rest, 100), den));
 	if (q >> 60 != 0)
-		(void) dp_mech_big_check(&b, DP_E_RANGE);
-	status = dp_mech_big_end(&b);
+		(void) dp_numbers_big_check(&b, DP_E_RANGE);
+	status = dp_numbers_big_end(&b);
 	if (status != DP_OK)
 		return status;
 	*beyond = ldexpl((long double) part, -100);
@@ -194,7 +196,7 @@ log_normaliser(long double v)
 }
 
 /*
- * dp_acct_gaussian_delta
+ * dp_accounting_delta_of_gaussian
  *	  The least delta for which discrete Gaussian noise on one integer is
  *	  (epsilon, delta)-DP (Canonne, Kamath, Steinke 2020, Theorem 7).
  *
@@ -208,8 +210,9 @@ log_normaliser(long double v)
  * Source:	 doc/theory.md T36, T31.
  */
 dp_status
-dp_acct_gaussian_delta(uint64_t sensitivity, const dp_rational *variance,
-					   dp_fixed epsilon, dp_decimal *delta)
+dp_accounting_delta_of_gaussian(uint64_t sensitivity,
+								const dp_rational *variance,
+								dp_fixed epsilon, dp_decimal *delta)
 {
 	long double v;
 	long double sigma;
@@ -230,26 +233,27 @@ dp_acct_gaussian_delta(uint64_t sensitivity, const dp_rational *variance,
 	sigma = sqrtl(v);
 	if (sigma > SIGMA_EXACT)
 		block = (int64_t) (sigma / (SIGMA_EXACT / 2)) + 1;
-	return dp_acct_decimal_from_log(
-									log_tail(v, (long double) sensitivity,
-											 first, beyond, block) -
-									log_normaliser(v) + 0x1p-50L, delta);
+	return dp_accounting_decimal_from_log(
+										  log_tail(v,
+												   (long double) sensitivity,
+												   first, beyond, block) -
+										  log_normaliser(v) + 0x1p-50L, delta);
 }
 
 /*
- * dp_acct_gaussian_variance_zcdp
+ * dp_accounting_variance_zcdp
  *	  The variance whose zCDP fits (epsilon, delta).
  *
  * Requires: variance non-NULL.
  * Gives:	 DP_OK and a dyadic rational, above sensitivity^2 / (2 rho) by a
- *			 relative 2^-62 at most, rho from dp_acct_zcdp_rho.  DP_E_RANGE
- *			 when sensitivity is 0, rho comes out 0, epsilon is infinite or
- *			 delta not in (0, 1); DP_E_OVERFLOW; DP_E_MEMORY.
+ *			 relative 2^-62 at most, rho from dp_accounting_rho_of_zcdp.
+ *			 DP_E_RANGE when sensitivity is 0, rho comes out 0, epsilon is
+ *			 infinite or delta not in (0, 1); DP_E_OVERFLOW; DP_E_MEMORY.
  * Source:	 doc/theory.md T36, T34.
  */
 dp_status
-dp_acct_gaussian_variance_zcdp(uint64_t sensitivity, dp_fixed epsilon,
-							   dp_fixed delta, dp_rational *variance)
+dp_accounting_variance_zcdp(uint64_t sensitivity, dp_fixed epsilon,
+							dp_fixed delta, dp_rational *variance)
 {
 	dp_big		b;
 	BIGNUM	   *num;
@@ -259,16 +263,17 @@ dp_acct_gaussian_variance_zcdp(uint64_t sensitivity, dp_fixed epsilon,
 
 	if (sensitivity == 0)
 		return DP_E_RANGE;
-	status = dp_acct_zcdp_rho(epsilon, delta, &rho);
+	status = dp_accounting_rho_of_zcdp(epsilon, delta, &rho);
 	if (status != DP_OK)
 		return status;
 	if (rho == 0)
 		return DP_E_RANGE;
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	num = big_multiply(&b, big_of(&b, (dp_uint128) sensitivity * sensitivity),
 					   big_of(&b, DP_FIXED_ONE));
-	answer = dp_acct_to_dyadic(&b, num, big_shift(&b, big_of(&b, rho), 1));
-	status = dp_mech_big_end(&b);
+	answer = dp_accounting_to_dyadic(&b, num,
+									 big_shift(&b, big_of(&b, rho), 1));
+	status = dp_numbers_big_end(&b);
 	if (status == DP_OK)
 		*variance = answer;
 	return status;
@@ -283,20 +288,20 @@ scalar_proved(uint64_t sensitivity, dp_uint128 m, int e, dp_fixed epsilon,
 	dp_fixed	d = 0;
 	dp_status	status;
 
-	status = dp_mech_rational_make(e >= 0 ? m << e : m,
-								   e >= 0 ? 1 : (dp_uint128) 1 << -e,
-								   variance);
+	status = dp_numbers_rational_make(e >= 0 ? m << e : m,
+									  e >= 0 ? 1 : (dp_uint128) 1 << -e,
+									  variance);
 	if (status == DP_OK)
-		status = dp_acct_gaussian_delta(sensitivity, variance, epsilon,
-										&exact);
+		status = dp_accounting_delta_of_gaussian(sensitivity, variance,
+												 epsilon, &exact);
 	if (status == DP_OK)
-		status = dp_acct_decimal_to_fixed(&exact, &d);
+		status = dp_accounting_decimal_to_fixed(&exact, &d);
 	*proved = status == DP_OK && d <= delta;
 	return status;
 }
 
 /*
- * dp_acct_gaussian_variance_exact
+ * dp_accounting_variance_exact
  *	  The smallest dyadic variance whose exact delta is within delta, for one
  *	  scalar release.
  *
@@ -305,15 +310,15 @@ scalar_proved(uint64_t sensitivity, dp_uint128 m, int e, dp_fixed epsilon,
  * answer is proved whatever path it took.
  *
  * Requires: variance non-NULL.
- * Gives:	 DP_OK and a variance with dp_acct_gaussian_delta <= delta, while
- *			 the next smaller m is not proved (or the search ended at a
- *			 sixteenth of the variance of zCDP).  Errors as
- *			 dp_acct_gaussian_variance_zcdp and dp_acct_gaussian_delta.
+ * Gives:	 DP_OK and a variance with dp_accounting_delta_of_gaussian <=
+ *			 delta, while the next smaller m is not proved (or the search ended
+ *			 at a sixteenth of the variance of zCDP).  Errors as
+ *			 dp_accounting_variance_zcdp and dp_accounting_delta_of_gaussian.
  * Source:	 doc/theory.md T36.
  */
 dp_status
-dp_acct_gaussian_variance_exact(uint64_t sensitivity, dp_fixed epsilon,
-								dp_fixed delta, dp_rational *variance)
+dp_accounting_variance_exact(uint64_t sensitivity, dp_fixed epsilon,
+							 dp_fixed delta, dp_rational *variance)
 {
 	dp_rational found;
 	dp_rational trial;
@@ -324,8 +329,8 @@ dp_acct_gaussian_variance_exact(uint64_t sensitivity, dp_fixed epsilon,
 	int			octave;
 	dp_status	status;
 
-	status = dp_acct_gaussian_variance_zcdp(sensitivity, epsilon, delta,
-											&trial);
+	status = dp_accounting_variance_zcdp(sensitivity, epsilon, delta,
+										 &trial);
 	if (status != DP_OK)
 		return status;
 
@@ -346,8 +351,8 @@ dp_acct_gaussian_variance_exact(uint64_t sensitivity, dp_fixed epsilon,
 	if (!proved)
 	{
 		/* only where summing in blocks costs more than zCDP loses */
-		return dp_acct_gaussian_variance_zcdp(sensitivity, epsilon, delta,
-											  variance);
+		return dp_accounting_variance_zcdp(sensitivity, epsilon, delta,
+										   variance);
 	}
 
 	/* whole octaves down, then halve */
@@ -390,7 +395,7 @@ dp_acct_gaussian_variance_exact(uint64_t sensitivity, dp_fixed epsilon,
 }
 
 /*
- * dp_acct_gaussian_variance_classical
+ * dp_accounting_variance_classical
  *	  The variance of Theorem 3.22, 2 ln(1.25/delta) (sensitivity/epsilon)^2.
  *
  * Requires: variance non-NULL.
@@ -402,8 +407,8 @@ dp_acct_gaussian_variance_exact(uint64_t sensitivity, dp_fixed epsilon,
  * Source:	 doc/theory.md T36 (book, Theorem 3.22; errata 3).
  */
 dp_status
-dp_acct_gaussian_variance_classical(uint64_t sensitivity, dp_fixed epsilon,
-									dp_fixed delta, dp_rational *variance)
+dp_accounting_variance_classical(uint64_t sensitivity, dp_fixed epsilon,
+								 dp_fixed delta, dp_rational *variance)
 {
 	dp_big		b;
 	BIGNUM	   *num;
@@ -419,7 +424,7 @@ dp_acct_gaussian_variance_classical(uint64_t sensitivity, dp_fixed epsilon,
 		return DP_E_RANGE;
 
 	/* ln(5 10^24 / 4 d), then times 2 D^2 10^48 / e^2 2^B */
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	one = big_of(&b, DP_FIXED_ONE);
 	num = value_log(&b, big_multiply_word(&b, one, 5),
 					big_multiply_word(&b, big_of(&b, delta), 4), DP_ROUND_UP);
@@ -427,12 +432,12 @@ dp_acct_gaussian_variance_classical(uint64_t sensitivity, dp_fixed epsilon,
 									   sensitivity));
 	num = big_multiply(&b, big_shift(&b, num, 1), big_square(&b, one));
 	den = big_shift(&b, big_square(&b, big_of(&b, epsilon)), DP_VALUE_BITS);
-	answer = dp_acct_to_dyadic(&b, num, den);
-	status = dp_mech_big_end(&b);
+	answer = dp_accounting_to_dyadic(&b, num, den);
+	status = dp_numbers_big_end(&b);
 	if (status == DP_OK)
-		status = dp_acct_rho_from_gaussian(sensitivity, &answer, &rho);
+		status = dp_accounting_rho_from_gaussian(sensitivity, &answer, &rho);
 	if (status == DP_OK)
-		status = dp_acct_zcdp_epsilon(rho, delta, &proved);
+		status = dp_accounting_epsilon_of_zcdp(rho, delta, &proved);
 	if (status == DP_OK && proved > epsilon)
 		status = DP_E_RANGE;
 	if (status == DP_OK)
@@ -565,7 +570,7 @@ order_of_pair(double rho, double epsilon)
 }
 
 /*
- * dp_acct_zcdp_epsilon
+ * dp_accounting_epsilon_of_zcdp
  *	  What rho-zCDP means as epsilon at a given delta.
  *
  * Requires: epsilon non-NULL.
@@ -575,7 +580,7 @@ order_of_pair(double rho, double epsilon)
  * Source:	 doc/theory.md T34 (T23, T24, T26).
  */
 dp_status
-dp_acct_zcdp_epsilon(dp_fixed rho, dp_fixed delta, dp_fixed *epsilon)
+dp_accounting_epsilon_of_zcdp(dp_fixed rho, dp_fixed delta, dp_fixed *epsilon)
 {
 	dp_big		b;
 	BIGNUM	   *x;
@@ -589,16 +594,18 @@ dp_acct_zcdp_epsilon(dp_fixed rho, dp_fixed delta, dp_fixed *epsilon)
 		*epsilon = 0;
 		return DP_OK;
 	}
-	log_delta = -log(dp_acct_fixed_approx(delta));
-	dp_mech_big_begin(&b);
-	o = order_make(&b, order_of_rho(dp_acct_fixed_approx(rho), log_delta));
+	log_delta = -log(dp_accounting_fixed_approx(delta));
+	dp_numbers_big_begin(&b);
+	o = order_make(&b,
+				   order_of_rho(dp_accounting_fixed_approx(rho), log_delta));
 	x = overhead(&b, &o, value_log_over(&b, 1, delta, DP_ROUND_UP));
 	x = big_add(&b, x, scaled(&b, &o, rho));
-	return dp_acct_end_fixed(&b, value_to_fixed(&b, x, DP_ROUND_UP), epsilon);
+	return dp_accounting_end_fixed(&b, value_to_fixed(&b, x, DP_ROUND_UP),
+								   epsilon);
 }
 
 /*
- * dp_acct_zcdp_rho
+ * dp_accounting_rho_of_zcdp
  *	  The largest rho whose zCDP is proved to imply (epsilon, delta)-DP.
  *
  * Requires: rho non-NULL.
@@ -608,7 +615,7 @@ dp_acct_zcdp_epsilon(dp_fixed rho, dp_fixed delta, dp_fixed *epsilon)
  * Source:	 doc/theory.md T34 (T23, T24, T26).
  */
 dp_status
-dp_acct_zcdp_rho(dp_fixed epsilon, dp_fixed delta, dp_fixed *rho)
+dp_accounting_rho_of_zcdp(dp_fixed epsilon, dp_fixed delta, dp_fixed *rho)
 {
 	dp_big		b;
 	BIGNUM	   *x;
@@ -617,18 +624,19 @@ dp_acct_zcdp_rho(dp_fixed epsilon, dp_fixed delta, dp_fixed *rho)
 
 	if (epsilon == DP_FIXED_INFINITE || !is_delta(delta))
 		return DP_E_RANGE;
-	log_delta = -log(dp_acct_fixed_approx(delta));
-	dp_mech_big_begin(&b);
-	o = order_make(&b, order_of_epsilon(dp_acct_fixed_approx(epsilon),
+	log_delta = -log(dp_accounting_fixed_approx(delta));
+	dp_numbers_big_begin(&b);
+	o = order_make(&b, order_of_epsilon(dp_accounting_fixed_approx(epsilon),
 										log_delta));
 	x = overhead(&b, &o, value_log_over(&b, 1, delta, DP_ROUND_UP));
 	x = big_subtract(&b, value_from_fixed(&b, epsilon, DP_ROUND_DOWN), x);
 	x = big_divide(&b, big_multiply(&b, x, o.c), o.a);
-	return dp_acct_end_fixed(&b, value_to_fixed(&b, x, DP_ROUND_DOWN), rho);
+	return dp_accounting_end_fixed(&b, value_to_fixed(&b, x, DP_ROUND_DOWN),
+								   rho);
 }
 
 /*
- * dp_acct_zcdp_delta
+ * dp_accounting_delta_of_zcdp
  *	  What rho-zCDP means as delta at a given epsilon.
  *
  * Requires: delta non-NULL.
@@ -638,7 +646,7 @@ dp_acct_zcdp_rho(dp_fixed epsilon, dp_fixed delta, dp_fixed *rho)
  * Source:	 doc/theory.md T34 (T23, T24).
  */
 dp_status
-dp_acct_zcdp_delta(dp_fixed rho, dp_fixed epsilon, dp_decimal *delta)
+dp_accounting_delta_of_zcdp(dp_fixed rho, dp_fixed epsilon, dp_decimal *delta)
 {
 	static const dp_decimal none = {0, 0};
 	dp_big		b;
@@ -659,23 +667,23 @@ dp_acct_zcdp_delta(dp_fixed rho, dp_fixed epsilon, dp_decimal *delta)
 	 * ln(1/delta) >= b (epsilon + ln(alpha/b) - alpha rho) + ln alpha, where
 	 * dividing rounds towards 0: one less is below in either case
 	 */
-	dp_mech_big_begin(&b);
-	o = order_make(&b, order_of_pair(dp_acct_fixed_approx(rho),
-									 dp_acct_fixed_approx(epsilon)));
+	dp_numbers_big_begin(&b);
+	o = order_make(&b, order_of_pair(dp_accounting_fixed_approx(rho),
+									 dp_accounting_fixed_approx(epsilon)));
 	loss = big_add(&b, value_from_fixed(&b, epsilon, DP_ROUND_DOWN),
 				   o.log_step);
 	loss = big_subtract(&b, loss, scaled(&b, &o, rho));
 	loss = big_divide(&b, big_multiply(&b, loss, o.m), o.c);
 	loss = big_add(&b, big_subtract_word(&b, loss, 1), o.log_alpha);
-	answer = dp_acct_decimal_from_loss(&b, loss);
-	status = dp_mech_big_end(&b);
+	answer = dp_accounting_decimal_from_loss(&b, loss);
+	status = dp_numbers_big_end(&b);
 	if (status == DP_OK)
 		*delta = answer;
 	return status;
 }
 
 /*
- * dp_acct_odometer
+ * dp_accounting_odometer_read
  *	  An epsilon that holds at every moment at once, for the sum of rho that
  *	  was spent so far, however the stopping time was chosen.
  *
@@ -688,7 +696,7 @@ dp_acct_zcdp_delta(dp_fixed rho, dp_fixed epsilon, dp_decimal *delta)
  * Source:	 doc/theory.md T38.
  */
 dp_status
-dp_acct_odometer(dp_fixed rho, dp_fixed delta, dp_fixed *epsilon)
+dp_accounting_odometer_read(dp_fixed rho, dp_fixed delta, dp_fixed *epsilon)
 {
 	dp_big		b;
 	BIGNUM	   *x;
@@ -708,7 +716,7 @@ dp_acct_odometer(dp_fixed rho, dp_fixed delta, dp_fixed *epsilon)
 		   DP_FIXED_ONE)
 		j++;
 
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	x = big_of(&b, (dp_uint128) BASEL_HIGH * UINT64_C(1000000000000) +
 			   BASEL_LOW);
 	x = big_multiply_word(&b, x, (uint64_t) (j + 1) * (uint64_t) (j + 1));
@@ -716,5 +724,6 @@ dp_acct_odometer(dp_fixed rho, dp_fixed delta, dp_fixed *epsilon)
 	level = big_power(&b, (unsigned) (DP_VALUE_BITS + j - 10));
 	x = value_root(&b, value_product(&b, x, level, DP_ROUND_UP), DP_ROUND_UP);
 	x = big_add(&b, big_shift(&b, x, 1), level);
-	return dp_acct_end_fixed(&b, value_to_fixed(&b, x, DP_ROUND_UP), epsilon);
+	return dp_accounting_end_fixed(&b, value_to_fixed(&b, x, DP_ROUND_UP),
+								   epsilon);
 }

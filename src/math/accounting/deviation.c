@@ -13,11 +13,14 @@
 /* Up to this standard deviation tails are summed, above it integrated. */
 #define SIGMA_EXACT 8192.0L
 
-/* Mantissa of a variance without exact rational; above dp_acct_to_dyadic's */
+/*
+ * Mantissa of a variance without exact rational; above
+ * dp_accounting_to_dyadic's
+ */
 #define SIGMA_BITS 71
 
 /*
- * dp_acct_sigma_from_variance
+ * dp_accounting_sigma_from_variance
  *	  scale sqrt(variance), for display: noise of that variance on a grid whose
  *	  step is scale.
  *
@@ -27,8 +30,8 @@
  * Source:	 doc/theory.md T36.
  */
 dp_status
-dp_acct_sigma_from_variance(dp_fixed scale, const dp_rational *variance,
-							dp_fixed *sigma)
+dp_accounting_sigma_from_variance(dp_fixed scale, const dp_rational *variance,
+								  dp_fixed *sigma)
 {
 	dp_big		b;
 	BIGNUM	   *n;
@@ -39,16 +42,16 @@ dp_acct_sigma_from_variance(dp_fixed scale, const dp_rational *variance,
 		return DP_E_RANGE;
 
 	/* n = ceil(scale^2 variance), then the root of that integer */
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	n = big_multiply(&b, big_square(&b, big_of(&b, scale)),
 					 big_of(&b, variance->num));
 	n = big_divide_rest(&b, n, big_of(&b, variance->den), &rest);
 	if (!big_is_zero(&b, rest))
 		n = big_add_word(&b, n, 1);
-	root = dp_mech_big_root(&b, n, DP_ROUND_DOWN);
+	root = dp_numbers_big_root(&b, n, DP_ROUND_DOWN);
 	if (big_compare(&b, big_square(&b, root), n) < 0)
 		root = big_add_word(&b, root, 1);
-	return dp_acct_end_fixed(&b, dp_mech_big_get(&b, root), sigma);
+	return dp_accounting_end_fixed(&b, dp_numbers_big_get(&b, root), sigma);
 }
 
 /* The greatest rational of SIGMA_BITS bits, nearly, below (s/g)^2. */
@@ -62,31 +65,31 @@ square_below(dp_uint128 s, dp_uint128 g, dp_rational *out)
 	int			shift;
 	dp_status	status;
 
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	num = big_square(&b, big_of(&b, s));
 	den = big_square(&b, big_of(&b, g));
 	shift = SIGMA_BITS - (big_bits(&b, num) - big_bits(&b, den));
 	if (shift > 127)
 		shift = 127;
 	if (shift < SIGMA_BITS - 126)
-		(void) dp_mech_big_check(&b, DP_E_OVERFLOW);
-	m = dp_mech_big_get(&b, big_divide(&b,
-									   big_shift(&b, num,
-												 shift > 0 ? shift : 0),
-									   big_shift(&b, den,
-												 shift < 0 ? -shift : 0)));
-	status = dp_mech_big_end(&b);
+		(void) dp_numbers_big_check(&b, DP_E_OVERFLOW);
+	m = dp_numbers_big_get(&b, big_divide(&b,
+										  big_shift(&b, num,
+													shift > 0 ? shift : 0),
+										  big_shift(&b, den,
+													shift < 0 ? -shift : 0)));
+	status = dp_numbers_big_end(&b);
 	if (status != DP_OK)
 		return status;
 	if (m == 0)
 		return DP_E_RANGE;
 	if (shift >= 0)
-		return dp_mech_rational_make(m, (dp_uint128) 1 << shift, out);
-	return dp_mech_rational_make(m << -shift, 1, out);
+		return dp_numbers_rational_make(m, (dp_uint128) 1 << shift, out);
+	return dp_numbers_rational_make(m << -shift, 1, out);
 }
 
 /*
- * dp_acct_variance_from_sigma
+ * dp_accounting_variance_from_sigma
  *	  (sigma / granule)^2: the variance of noise of a standard deviation sigma
  *	  on a grid whose step is granule.
  *
@@ -94,14 +97,14 @@ square_below(dp_uint128 s, dp_uint128 g, dp_rational *out)
  * Gives:	 DP_OK and a rational that is not above, exact when sigma/granule
  *			 in lowest terms has no more than 63 bits, otherwise by a relative
  *			 2^-69 at most; never below a variance of 70 bits of which sigma
- *			 is dp_acct_sigma_from_variance.  DP_E_RANGE when an argument is 0
- *			 or infinite or the variance below 2^-127; DP_E_OVERFLOW;
+ *			 is dp_accounting_sigma_from_variance.  DP_E_RANGE when an argument
+ *			 is 0 or infinite or the variance below 2^-127; DP_E_OVERFLOW;
  *			 DP_E_MEMORY.
  * Source:	 doc/theory.md T36.
  */
 dp_status
-dp_acct_variance_from_sigma(dp_fixed sigma, dp_fixed granule,
-							dp_rational *variance)
+dp_accounting_variance_from_sigma(dp_fixed sigma, dp_fixed granule,
+								  dp_rational *variance)
 {
 	dp_rational ratio;
 	dp_status	status;
@@ -110,12 +113,12 @@ dp_acct_variance_from_sigma(dp_fixed sigma, dp_fixed granule,
 		granule == 0 || granule == DP_FIXED_INFINITE)
 		return DP_E_RANGE;
 	/* too large for rational_make only where the other branch is as well */
-	status = dp_mech_rational_make(sigma, granule, &ratio);
+	status = dp_numbers_rational_make(sigma, granule, &ratio);
 	if (status != DP_OK)
 		return status;
 	if (ratio.num >> 63 == 0 && ratio.den >> 63 == 0)
-		return dp_mech_rational_make(ratio.num * ratio.num,
-									 ratio.den * ratio.den, variance);
+		return dp_numbers_rational_make(ratio.num * ratio.num,
+										ratio.den * ratio.den, variance);
 	return square_below(ratio.num, ratio.den, variance);
 }
 
@@ -150,7 +153,7 @@ tail(long double v, int64_t a)
 }
 
 /*
- * dp_acct_gaussian_error
+ * dp_accounting_error_of_gaussian
  *	  An a such that none of k discrete Gaussian variates exceeds a in size,
  *	  except with probability beta (by the union bound).
  *
@@ -163,8 +166,8 @@ tail(long double v, int64_t a)
  *			 over sqrt(2 pi v), which is erfc(a / sqrt(2 v)).
  */
 dp_status
-dp_acct_gaussian_error(const dp_rational *variance, int64_t k, dp_fixed beta,
-					   dp_uint128 *out)
+dp_accounting_error_of_gaussian(const dp_rational *variance, int64_t k,
+								dp_fixed beta, dp_uint128 *out)
 {
 	long double v;
 	long double room;
@@ -180,7 +183,7 @@ dp_acct_gaussian_error(const dp_rational *variance, int64_t k, dp_fixed beta,
 	if (v > 1e30L)
 		return DP_E_RANGE;
 	/* erfcl is trusted to 2^-40, which is generous */
-	room = dp_acct_fixed_wide(beta) / (long double) k * (1 - 0x1p-40L);
+	room = dp_accounting_fixed_wide(beta) / (long double) k * (1 - 0x1p-40L);
 	root = sqrtl(2 * v);
 
 	/* erfc(12) is below 10^-64, room above 10^-43 */
@@ -202,7 +205,7 @@ dp_acct_gaussian_error(const dp_rational *variance, int64_t k, dp_fixed beta,
 }
 
 /*
- * dp_acct_two_coins_error
+ * dp_accounting_error_of_coins
  *	  Standard error of a count that is estimated from n answers of the book's
  *	  two coins, given the truth: sqrt(3 n) / 2.
  *
@@ -212,18 +215,18 @@ dp_acct_gaussian_error(const dp_rational *variance, int64_t k, dp_fixed beta,
  * Source:	 doc/theory.md T14.
  */
 dp_status
-dp_acct_two_coins_error(int64_t n, dp_fixed *out)
+dp_accounting_error_of_coins(int64_t n, dp_fixed *out)
 {
 	dp_rational variance = {0, 4};
 
 	if (n < 1)
 		return DP_E_RANGE;
 	variance.num = (dp_uint128) n * 3;
-	return dp_acct_sigma_from_variance(DP_FIXED_ONE, &variance, out);
+	return dp_accounting_sigma_from_variance(DP_FIXED_ONE, &variance, out);
 }
 
 /*
- * dp_acct_response_error
+ * dp_accounting_error_of_response
  *	  Standard error of a count that is estimated from n randomized responses
  *	  among c candidates, given the truth: with x = e^-epsilon at most
  *	  sqrt(n (c - 1) x) / (1 - x), and exactly that for c = 2.
@@ -237,7 +240,8 @@ dp_acct_two_coins_error(int64_t n, dp_fixed *out)
  * Source:	 doc/theory.md T14, T24.
  */
 dp_status
-dp_acct_response_error(int64_t n, int64_t c, dp_fixed epsilon, dp_fixed *out)
+dp_accounting_error_of_response(int64_t n, int64_t c, dp_fixed epsilon,
+								dp_fixed *out)
 {
 	dp_big		b;
 	BIGNUM	   *x;
@@ -245,12 +249,13 @@ dp_acct_response_error(int64_t n, int64_t c, dp_fixed epsilon, dp_fixed *out)
 
 	if (n < 1 || c < 2 || epsilon == 0 || epsilon == DP_FIXED_INFINITE)
 		return DP_E_RANGE;
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	x = value_exp(&b, big_of(&b, epsilon), big_of(&b, DP_FIXED_ONE),
 				  DP_ROUND_UP);
 	y = big_multiply_word(&b, x, (uint64_t) n);
 	y = big_multiply_word(&b, y, (uint64_t) (c - 1));
 	y = value_ratio(&b, value_root(&b, y, DP_ROUND_UP),
 					big_subtract(&b, value_one(&b), x), DP_ROUND_UP);
-	return dp_acct_end_fixed(&b, value_to_fixed(&b, y, DP_ROUND_UP), out);
+	return dp_accounting_end_fixed(&b, value_to_fixed(&b, y, DP_ROUND_UP),
+								   out);
 }

@@ -43,8 +43,8 @@ typedef enum dp_filter
 
 /*
  * What a budget or a cap promises: (epsilon, delta), and the certificate that
- * makes sums of rho comparable with it.  Found once by dp_acct_limit_make and
- * stored; never recomputed while charging.
+ * makes sums of rho comparable with it.  Found once by
+ * dp_accounting_limit_make and stored; never recomputed while charging.
  */
 typedef struct dp_limit
 {
@@ -70,61 +70,71 @@ typedef struct dp_spent
 } dp_spent;
 
 /* ---- fixed point (fixed.c) ---- */
-extern dp_status dp_acct_fixed_from_rational(const dp_rational *x,
-											 dp_rounding rounding,
-											 dp_fixed *out);
-extern dp_status dp_acct_fixed_to_rational(dp_fixed x, dp_rational *out);
-extern dp_fixed dp_acct_fixed_add(dp_fixed a, dp_fixed b);	/* saturates */
-extern dp_fixed dp_acct_fixed_left(dp_fixed limit, dp_fixed spent);
-extern double dp_acct_fixed_approx(dp_fixed x);
+extern dp_status dp_accounting_fixed_from_rational(const dp_rational *x,
+												   dp_rounding rounding,
+												   dp_fixed *out);
+extern dp_status dp_accounting_fixed_to_rational(dp_fixed x, dp_rational *out);
+/* saturates */
+extern dp_fixed dp_accounting_fixed_add(dp_fixed a, dp_fixed b);
+extern dp_fixed dp_accounting_fixed_left(dp_fixed limit, dp_fixed spent);
+extern double dp_accounting_fixed_approx(dp_fixed x);
 
 /* ---- decimal digits in groups of four (fixed.c) ---- */
-extern dp_status dp_acct_fixed_from_groups(const uint16_t *digits, int n,
-										   int weight, dp_rounding rounding,
-										   dp_fixed *out, bool *exact);
-extern int	dp_acct_fixed_to_groups(dp_fixed x, uint16_t *digits, int *weight,
-									int *scale);
+extern dp_status dp_accounting_fixed_from_groups(const uint16_t *digits, int n,
+												 int weight,
+												 dp_rounding rounding,
+												 dp_fixed *out, bool *exact);
+extern int	dp_accounting_fixed_to_groups(dp_fixed x, uint16_t *digits,
+										  int *weight, int *scale);
 
 /* ---- conversions (charge.c) ---- */
-extern dp_status dp_acct_rho_from_pure(const dp_rational *epsilon,
-									   dp_fixed *rho);
-extern dp_status dp_acct_rho_from_laplace(dp_uint128 sensitivity,
-										  const dp_rational *epsilon,
-										  dp_fixed *rho);
-extern dp_status dp_acct_rho_certificate(dp_fixed epsilon, dp_fixed delta,
-										 dp_fixed *rho, uint64_t *alpha);
-extern bool dp_acct_rho_certified(dp_fixed epsilon, dp_fixed delta,
-								  dp_fixed rho, uint64_t alpha);
+extern dp_status dp_accounting_rho_from_pure(const dp_rational *epsilon,
+											 dp_fixed *rho);
+extern dp_status dp_accounting_rho_from_laplace(dp_uint128 sensitivity,
+												const dp_rational *epsilon,
+												dp_fixed *rho);
+extern dp_status dp_accounting_rho_certificate(dp_fixed epsilon,
+											   dp_fixed delta,
+											   dp_fixed *rho, uint64_t *alpha);
+extern bool dp_accounting_rho_certified(dp_fixed epsilon, dp_fixed delta,
+										dp_fixed rho, uint64_t alpha);
 
 /* ---- how a mechanism is charged (charge.c) ---- */
-extern dp_status dp_acct_rho_from_exponential(const dp_rational *epsilon,
-											  dp_fixed *rho);
-extern dp_filter dp_acct_charge_filter(const dp_limit *payer,
-									   const dp_limit *cap);
-extern void dp_acct_charge_gaussian(dp_filter filter, dp_fixed epsilon,
-									dp_fixed delta, dp_fixed rho,
-									dp_charge *out);
+extern dp_status dp_accounting_rho_from_exponential(const dp_rational *epsilon,
+													dp_fixed *rho);
+extern dp_filter dp_accounting_charge_filter(const dp_limit *payer,
+											 const dp_limit *cap);
+extern void dp_accounting_charge_gaussian(dp_filter filter, dp_fixed epsilon,
+										  dp_fixed delta, dp_fixed rho,
+										  dp_charge *out);
 
 /* ---- filters and sums (filter.c, charge.c) ---- */
-extern bool dp_acct_filter_parse(const char *name, dp_filter *out);
-extern const char *dp_acct_filter_name(dp_filter filter);
-extern dp_status dp_acct_limit_make(dp_filter filter, dp_fixed epsilon,
-									dp_fixed delta, dp_limit *out);
-extern bool dp_acct_limit_admits(const dp_limit *limit, const dp_spent *spent,
-								 const dp_charge *charge);
-extern bool dp_acct_limit_holds(const dp_limit *limit, const dp_spent *spent);
-extern dp_status dp_acct_spent_add(dp_spent *spent, const dp_charge *charge);
-extern dp_status dp_acct_spent_sum(dp_spent *spent, const dp_spent *more);
-extern dp_status dp_acct_spent_rise(dp_spent *spent, const dp_spent *maximum,
-									const dp_spent *part);
-extern void dp_acct_spent_maximum(dp_spent *maximum, const dp_spent *part);
-extern dp_status dp_acct_charge_add(dp_charge *sum, const dp_charge *charge);
-extern dp_fixed dp_acct_square(dp_fixed epsilon);
-extern dp_status dp_acct_squares_limit(dp_fixed epsilon, dp_fixed delta,
-									   dp_fixed *squares);
-extern int64_t dp_acct_limit_calls(const dp_limit *limit,
-								   const dp_spent *spent,
-								   const dp_charge *charge);
+extern bool dp_accounting_filter_parse(const char *name, dp_filter *out);
+extern const char *dp_accounting_filter_name(dp_filter filter);
+extern dp_status dp_accounting_limit_make(dp_filter filter, dp_fixed epsilon,
+										  dp_fixed delta, dp_limit *out);
+extern bool dp_accounting_limit_admits(const dp_limit *limit,
+									   const dp_spent *spent,
+									   const dp_charge *charge);
+extern bool dp_accounting_limit_holds(const dp_limit *limit,
+									  const dp_spent *spent);
+extern dp_status dp_accounting_spent_add(dp_spent *spent,
+										 const dp_charge *charge);
+extern dp_status dp_accounting_spent_sum(dp_spent *spent,
+										 const dp_spent *more);
+extern dp_status dp_accounting_spent_rise(dp_spent *spent,
+										  const dp_spent *maximum,
+										  const dp_spent *part);
+extern void dp_accounting_spent_maximum(dp_spent *maximum,
+										const dp_spent *part);
+extern dp_status dp_accounting_charge_add(dp_charge *sum,
+										  const dp_charge *charge);
+extern dp_fixed dp_accounting_square(dp_fixed epsilon);
+extern dp_status dp_accounting_squares_limit(dp_fixed epsilon, dp_fixed delta,
+											 dp_fixed *squares);
+extern int64_t dp_accounting_limit_calls(const dp_limit *limit,
+										 const dp_spent *spent,
+										 const dp_charge *charge);
 
 /* ---- numbers of any size (value.c) ---- */
 
@@ -136,31 +146,31 @@ typedef struct dp_decimal
 } dp_decimal;
 
 /* ---- composition (composition.c) ---- */
-extern dp_fixed dp_acct_cap_delta(dp_fixed delta);
-extern dp_status dp_acct_compose_basic(dp_fixed epsilon, dp_fixed delta,
-									   int64_t k, dp_fixed *epsilon_out,
-									   dp_fixed *delta_out);
-extern dp_status dp_acct_compose_advanced(dp_fixed epsilon, dp_fixed delta,
-										  int64_t k, dp_fixed slack,
-										  dp_fixed *epsilon_out,
-										  dp_fixed *delta_out);
-extern dp_status dp_acct_epsilon_for(dp_fixed epsilon_total, int64_t k,
-									 dp_fixed slack, dp_fixed *out);
-extern dp_status dp_acct_epsilon_for_advanced(dp_fixed epsilon_total,
-											  int64_t k, dp_fixed slack,
-											  dp_fixed *out);
-extern dp_status dp_acct_compose_optimal(dp_fixed epsilon, dp_fixed delta,
-										 int64_t k, dp_fixed slack,
-										 dp_fixed *epsilon_out,
+extern dp_fixed dp_accounting_cap_delta(dp_fixed delta);
+extern dp_status dp_accounting_sum_basic(dp_fixed epsilon, dp_fixed delta,
+										 int64_t k, dp_fixed *epsilon_out,
 										 dp_fixed *delta_out);
-extern dp_status dp_acct_optimal_delta(dp_fixed epsilon, int64_t k,
-									   dp_fixed epsilon_total,
-									   dp_decimal *out);
-extern dp_status dp_acct_epsilon_for_optimal(dp_fixed epsilon_total,
-											 int64_t k, dp_fixed slack,
-											 dp_fixed *out);
-extern dp_status dp_acct_group(const dp_charge *charge, int64_t g,
-							   dp_charge *out);
+extern dp_status dp_accounting_sum_advanced(dp_fixed epsilon, dp_fixed delta,
+											int64_t k, dp_fixed slack,
+											dp_fixed *epsilon_out,
+											dp_fixed *delta_out);
+extern dp_status dp_accounting_find_epsilon(dp_fixed epsilon_total, int64_t k,
+											dp_fixed slack, dp_fixed *out);
+extern dp_status dp_accounting_find_epsilon_advanced(dp_fixed epsilon_total,
+													 int64_t k, dp_fixed slack,
+													 dp_fixed *out);
+extern dp_status dp_accounting_sum_optimal(dp_fixed epsilon, dp_fixed delta,
+										   int64_t k, dp_fixed slack,
+										   dp_fixed *epsilon_out,
+										   dp_fixed *delta_out);
+extern dp_status dp_accounting_optimal_delta(dp_fixed epsilon, int64_t k,
+											 dp_fixed epsilon_total,
+											 dp_decimal *out);
+extern dp_status dp_accounting_find_epsilon_optimal(dp_fixed epsilon_total,
+													int64_t k, dp_fixed slack,
+													dp_fixed *out);
+extern dp_status dp_accounting_group(const dp_charge *charge, int64_t g,
+									 dp_charge *out);
 
 /* ---- error, plans (composition.c) ---- */
 
@@ -176,61 +186,66 @@ typedef struct dp_plan
 	dp_fixed	optimal;		/* optimal composition */
 } dp_plan;
 
-extern dp_status dp_acct_plan(dp_fixed epsilon_total, dp_fixed delta,
-							  int64_t k, dp_plan *out);
-extern dp_status dp_acct_laplace_bound(dp_fixed sensitivity,
-									   dp_fixed epsilon, int64_t k,
-									   dp_fixed beta, dp_fixed *out);
-extern dp_status dp_acct_laplace_error(uint64_t sensitivity,
-									   dp_fixed epsilon, int64_t k,
-									   dp_fixed beta, dp_uint128 *out);
-extern dp_status dp_acct_geometric_error(uint64_t sensitivity,
-										 dp_fixed epsilon, int64_t k,
-										 dp_fixed beta, dp_uint128 *out);
+extern dp_status dp_accounting_make_plan(dp_fixed epsilon_total,
+										 dp_fixed delta,
+										 int64_t k, dp_plan *out);
+extern dp_status dp_accounting_laplace_bound(dp_fixed sensitivity,
+											 dp_fixed epsilon, int64_t k,
+											 dp_fixed beta, dp_fixed *out);
+extern dp_status dp_accounting_error_of_laplace(uint64_t sensitivity,
+												dp_fixed epsilon, int64_t k,
+												dp_fixed beta,
+												dp_uint128 *out);
+extern dp_status dp_accounting_error_of_geometric(uint64_t sensitivity,
+												  dp_fixed epsilon, int64_t k,
+												  dp_fixed beta,
+												  dp_uint128 *out);
 
 /* ---- zCDP both ways, odometer (concentrated.c) ---- */
-extern dp_status dp_acct_zcdp_epsilon(dp_fixed rho, dp_fixed delta,
-									  dp_fixed *epsilon);
-extern dp_status dp_acct_zcdp_rho(dp_fixed epsilon, dp_fixed delta,
-								  dp_fixed *rho);
-extern dp_status dp_acct_zcdp_delta(dp_fixed rho, dp_fixed epsilon,
-									dp_decimal *delta);
-extern dp_status dp_acct_odometer(dp_fixed rho, dp_fixed delta,
-								  dp_fixed *epsilon);
+extern dp_status dp_accounting_epsilon_of_zcdp(dp_fixed rho, dp_fixed delta,
+											   dp_fixed *epsilon);
+extern dp_status dp_accounting_rho_of_zcdp(dp_fixed epsilon, dp_fixed delta,
+										   dp_fixed *rho);
+extern dp_status dp_accounting_delta_of_zcdp(dp_fixed rho, dp_fixed epsilon,
+											 dp_decimal *delta);
+extern dp_status dp_accounting_odometer_read(dp_fixed rho, dp_fixed delta,
+											 dp_fixed *epsilon);
 
 /* ---- Gaussian noise (concentrated.c) ---- */
-extern dp_status dp_acct_rho_from_gaussian(uint64_t sensitivity,
-										   const dp_rational *variance,
-										   dp_fixed *rho);
-extern dp_status dp_acct_gaussian_delta(uint64_t sensitivity,
-										const dp_rational *variance,
-										dp_fixed epsilon, dp_decimal *delta);
-extern dp_status dp_acct_gaussian_variance_zcdp(uint64_t sensitivity,
-												dp_fixed epsilon,
-												dp_fixed delta,
-												dp_rational *variance);
-extern dp_status dp_acct_gaussian_variance_exact(uint64_t sensitivity,
+extern dp_status dp_accounting_rho_from_gaussian(uint64_t sensitivity,
+												 const dp_rational *variance,
+												 dp_fixed *rho);
+extern dp_status dp_accounting_delta_of_gaussian(uint64_t sensitivity,
+												 const dp_rational *variance,
 												 dp_fixed epsilon,
-												 dp_fixed delta,
-												 dp_rational *variance);
-extern dp_status dp_acct_gaussian_variance_classical(uint64_t sensitivity,
-													 dp_fixed epsilon,
-													 dp_fixed delta,
-													 dp_rational *variance);
+												 dp_decimal *delta);
+extern dp_status dp_accounting_variance_zcdp(uint64_t sensitivity,
+											 dp_fixed epsilon,
+											 dp_fixed delta,
+											 dp_rational *variance);
+extern dp_status dp_accounting_variance_exact(uint64_t sensitivity,
+											  dp_fixed epsilon,
+											  dp_fixed delta,
+											  dp_rational *variance);
+extern dp_status dp_accounting_variance_classical(uint64_t sensitivity,
+												  dp_fixed epsilon,
+												  dp_fixed delta,
+												  dp_rational *variance);
 
 /* ---- standard deviations and errors (deviation.c) ---- */
-extern dp_status dp_acct_sigma_from_variance(dp_fixed scale,
-											 const dp_rational *variance,
-											 dp_fixed *sigma);
-extern dp_status dp_acct_variance_from_sigma(dp_fixed sigma,
-											 dp_fixed granule,
-											 dp_rational *variance);
-extern dp_status dp_acct_gaussian_error(const dp_rational *variance,
-										int64_t k, dp_fixed beta,
-										dp_uint128 *out);
-extern dp_status dp_acct_two_coins_error(int64_t n, dp_fixed *out);
-extern dp_status dp_acct_response_error(int64_t n, int64_t c,
-										dp_fixed epsilon, dp_fixed *out);
+extern dp_status dp_accounting_sigma_from_variance(dp_fixed scale,
+												   const dp_rational *variance,
+												   dp_fixed *sigma);
+extern dp_status dp_accounting_variance_from_sigma(dp_fixed sigma,
+												   dp_fixed granule,
+												   dp_rational *variance);
+extern dp_status dp_accounting_error_of_gaussian(const dp_rational *variance,
+												 int64_t k, dp_fixed beta,
+												 dp_uint128 *out);
+extern dp_status dp_accounting_error_of_coins(int64_t n, dp_fixed *out);
+extern dp_status dp_accounting_error_of_response(int64_t n, int64_t c,
+												 dp_fixed epsilon,
+												 dp_fixed *out);
 
 /* ---- sparse vector (interactive.c) ---- */
 
@@ -278,12 +293,13 @@ typedef struct dp_sparse_plan
 	dp_charge	charge;			/* of the whole session */
 } dp_sparse_plan;
 
-extern dp_status dp_acct_sparse_plan(const dp_sparse_request *request,
-									 dp_sparse_plan *out);
-extern dp_status dp_acct_sparse_law(const dp_sparse_plan *plan,
-									dp_threshold_law *out);
-extern const char *dp_acct_sparse_name(dp_sparse_method method);
-extern bool dp_acct_sparse_parse(const char *name, dp_sparse_method *out);
+extern dp_status dp_accounting_sparse_plan(const dp_sparse_request *request,
+										   dp_sparse_plan *out);
+extern dp_status dp_accounting_sparse_law(const dp_sparse_plan *plan,
+										  dp_threshold_law *out);
+extern const char *dp_accounting_sparse_name(dp_sparse_method method);
+extern bool dp_accounting_sparse_parse(const char *name,
+									   dp_sparse_method *out);
 
 /* ---- online multiplicative weights (interactive.c) ---- */
 
@@ -313,7 +329,7 @@ typedef struct dp_weights_plan
 } dp_weights_plan;
 
 /* DP_E_RANGE: alpha cannot be reached; then out->alpha is the least. */
-extern dp_status dp_acct_weights_plan(const dp_weights_request *request,
-									  dp_weights_plan *out);
+extern dp_status dp_accounting_weights_plan(const dp_weights_request *request,
+											dp_weights_plan *out);
 
 #endif							/* DP_ACCOUNTING_H */

@@ -6,8 +6,8 @@
  * adaptive sequences because each refuses before the release that would
  * break it.  The caller admits and adds under one lock:
  *
- *	  if (dp_acct_limit_admits(limit, spent, charge))
- *		  dp_acct_spent_add(spent, charge), then release
+ *	  if (dp_accounting_limit_admits(limit, spent, charge))
+ *		  dp_accounting_spent_add(spent, charge), then release
  *
  * All comparisons are of exact integers.  An infinite sum satisfies no
  * clause, whatever it is compared with, so saturation refuses.
@@ -86,8 +86,8 @@ filter_in_domain(dp_fixed epsilon, dp_fixed delta)
 static uint64_t
 propose_alpha(dp_fixed epsilon, dp_fixed delta)
 {
-	double		target = dp_acct_fixed_approx(epsilon);
-	double		l = -log(dp_acct_fixed_approx(delta));
+	double		target = dp_accounting_fixed_approx(epsilon);
+	double		l = -log(dp_accounting_fixed_approx(delta));
 	double		low = ldexp(1.0, -20);
 	double		high = fmin(expm1(l), ldexp(1.0, 41));
 	int			i;
@@ -111,20 +111,20 @@ propose_alpha(dp_fixed epsilon, dp_fixed delta)
 }
 
 /*
- * dp_acct_rho_certificate
+ * dp_accounting_rho_certificate
  *	  Find the bound on sums of rho that (epsilon, delta) allows.
  *
  * Requires: rho, alpha non-NULL.
- * Gives:	 DP_OK and a pair that dp_acct_rho_certified accepts, rho at most
- *			 the optimum.  It is short of it by a relative 1e-9 at most while
- *			 epsilon lies in [1e-9, 1e8], or by one unit of 10^-24 where that
- *			 is more; outside it is still valid.  DP_E_RANGE unless epsilon
- *			 is finite and 0 < delta < 1; DP_E_MEMORY.
+ * Gives:	 DP_OK and a pair that dp_accounting_rho_certified accepts, rho at
+ *			 most the optimum.  It is short of it by a relative 1e-9 at most
+ *			 while epsilon lies in [1e-9, 1e8], or by one unit of 10^-24 where
+ *			 that is more; outside it is still valid.  DP_E_RANGE unless
+ *			 epsilon is finite and 0 < delta < 1; DP_E_MEMORY.
  * Source:	 doc/theory.md T23 to T26.
  */
 dp_status
-dp_acct_rho_certificate(dp_fixed epsilon, dp_fixed delta, dp_fixed *rho,
-						uint64_t *alpha)
+dp_accounting_rho_certificate(dp_fixed epsilon, dp_fixed delta, dp_fixed *rho,
+							  uint64_t *alpha)
 {
 	dp_big		b;
 	BIGNUM	   *left;
@@ -139,12 +139,12 @@ dp_acct_rho_certificate(dp_fixed epsilon, dp_fixed delta, dp_fixed *rho,
 	proposal = propose_alpha(epsilon, delta);
 
 	/* The largest r with a m B r <= right - left; 0 is always private. */
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	inequality(&b, epsilon, delta, proposal, &left, &right, &factor);
 	right = big_subtract(&b, right, left);
 	value = big_is_negative(&b, right) ? 0 :
-		dp_mech_big_get(&b, big_divide(&b, right, factor));
-	status = dp_mech_big_end(&b);
+		dp_numbers_big_get(&b, big_divide(&b, right, factor));
+	status = dp_numbers_big_end(&b);
 	if (status != DP_OK)
 		return status;
 	*rho = value == DP_FIXED_INFINITE ? value - 1 : value;
@@ -153,7 +153,7 @@ dp_acct_rho_certificate(dp_fixed epsilon, dp_fixed delta, dp_fixed *rho,
 }
 
 /*
- * dp_acct_rho_certified
+ * dp_accounting_rho_certified
  *	  Prove that rho-zCDP implies (epsilon, delta)-DP, by the order alpha.
  *
  * Requires: nothing; every combination of arguments has an answer.
@@ -164,8 +164,8 @@ dp_acct_rho_certificate(dp_fixed epsilon, dp_fixed delta, dp_fixed *rho,
  * Source:	 doc/theory.md T23, T24, T25.
  */
 bool
-dp_acct_rho_certified(dp_fixed epsilon, dp_fixed delta, dp_fixed rho,
-					  uint64_t alpha)
+dp_accounting_rho_certified(dp_fixed epsilon, dp_fixed delta, dp_fixed rho,
+							uint64_t alpha)
 {
 	dp_big		b;
 	BIGNUM	   *left;
@@ -178,11 +178,11 @@ dp_acct_rho_certified(dp_fixed epsilon, dp_fixed delta, dp_fixed rho,
 	if (rho == DP_FIXED_INFINITE || !filter_in_domain(epsilon, delta) ||
 		alpha <= ALPHA_ONE)
 		return false;
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	inequality(&b, epsilon, delta, alpha, &left, &right, &factor);
 	left = big_add(&b, left, big_multiply(&b, big_of(&b, rho), factor));
 	proved = big_compare(&b, left, right) <= 0;
-	return dp_mech_big_end(&b) == DP_OK && proved;
+	return dp_numbers_big_end(&b) == DP_OK && proved;
 }
 
 static const char *const filter_names[] = {
@@ -195,7 +195,7 @@ static const char *const filter_names[] = {
 #define FILTERS ((int) (sizeof(filter_names) / sizeof(filter_names[0])))
 
 /*
- * dp_acct_filter_parse
+ * dp_accounting_filter_parse
  *	  The filter of a name.
  *
  * Requires: name, out non-NULL.
@@ -204,7 +204,7 @@ static const char *const filter_names[] = {
  * Source:	 doc/theory.md T27 to T29, T37.
  */
 bool
-dp_acct_filter_parse(const char *name, dp_filter *out)
+dp_accounting_filter_parse(const char *name, dp_filter *out)
 {
 	int			i;
 
@@ -220,7 +220,7 @@ dp_acct_filter_parse(const char *name, dp_filter *out)
 }
 
 /*
- * dp_acct_filter_name
+ * dp_accounting_filter_name
  *	  The name of a filter.
  *
  * Requires: nothing.
@@ -228,7 +228,7 @@ dp_acct_filter_parse(const char *name, dp_filter *out)
  * Source:	 doc/theory.md T27 to T29, T37.
  */
 const char *
-dp_acct_filter_name(dp_filter filter)
+dp_accounting_filter_name(dp_filter filter)
 {
 	int			i = (int) filter;
 
@@ -236,7 +236,7 @@ dp_acct_filter_name(dp_filter filter)
 }
 
 /*
- * dp_acct_limit_make
+ * dp_accounting_limit_make
  *	  Everything a filter needs to keep a promise of (epsilon, delta).
  *
  * basic keeps the whole delta for the charges; the others give one half, d',
@@ -251,8 +251,8 @@ dp_acct_filter_name(dp_filter filter)
  * Source:	 doc/theory.md T27 to T29, T37.
  */
 dp_status
-dp_acct_limit_make(dp_filter filter, dp_fixed epsilon, dp_fixed delta,
-				   dp_limit *out)
+dp_accounting_limit_make(dp_filter filter, dp_fixed epsilon, dp_fixed delta,
+						 dp_limit *out)
 {
 	dp_limit	limit = {0};
 	dp_status	status;
@@ -273,9 +273,10 @@ dp_acct_limit_make(dp_filter filter, dp_fixed epsilon, dp_fixed delta,
 			limit.delta_sum = delta - limit.delta_conversion;
 			if (limit.delta_conversion > 0)
 			{
-				status = dp_acct_rho_certificate(epsilon,
-												 limit.delta_conversion,
-												 &limit.rho, &limit.alpha);
+				status = dp_accounting_rho_certificate(epsilon,
+													   limit.delta_conversion,
+													   &limit.rho,
+													   &limit.alpha);
 				if (status != DP_OK)
 					return status;
 			}
@@ -285,8 +286,9 @@ dp_acct_limit_make(dp_filter filter, dp_fixed epsilon, dp_fixed delta,
 		case DP_FILTER_ADVANCED:
 			limit.delta_conversion = delta / 2;
 			limit.delta_sum = delta - limit.delta_conversion;
-			status = dp_acct_squares_limit(epsilon, limit.delta_conversion,
-										   &limit.squares);
+			status = dp_accounting_squares_limit(epsilon,
+												 limit.delta_conversion,
+												 &limit.squares);
 			if (status != DP_OK)
 				return status;
 			break;
@@ -305,17 +307,17 @@ within(dp_fixed sum, dp_fixed limit)
 }
 
 /*
- * dp_acct_limit_holds
+ * dp_accounting_limit_holds
  *	  Whether sums keep the promise of a limit.
  *
- * Requires: limit made by dp_acct_limit_make.
+ * Requires: limit made by dp_accounting_limit_make.
  * Gives:	 true exactly if the sums satisfy the filter; false for an unknown
  *			 filter.
  * Source:	 doc/theory.md T27 (basic), T28 (zcdp), T29 (best), T37
  *			 (advanced).
  */
 bool
-dp_acct_limit_holds(const dp_limit *limit, const dp_spent *spent)
+dp_accounting_limit_holds(const dp_limit *limit, const dp_spent *spent)
 {
 	if (!within(spent->delta, limit->delta_sum))
 		return false;
@@ -338,18 +340,18 @@ dp_acct_limit_holds(const dp_limit *limit, const dp_spent *spent)
 static void
 add_sums(dp_spent *spent, const dp_charge *charge)
 {
-	spent->epsilon = dp_acct_fixed_add(spent->epsilon, charge->epsilon);
-	spent->rho = dp_acct_fixed_add(spent->rho, charge->rho);
-	spent->delta = dp_acct_fixed_add(spent->delta, charge->delta);
-	spent->squares = dp_acct_fixed_add(spent->squares,
-									   dp_acct_square(charge->epsilon));
+	spent->epsilon = dp_accounting_fixed_add(spent->epsilon, charge->epsilon);
+	spent->rho = dp_accounting_fixed_add(spent->rho, charge->rho);
+	spent->delta = dp_accounting_fixed_add(spent->delta, charge->delta);
+	spent->squares = dp_accounting_fixed_add(spent->squares,
+									 dp_accounting_square(charge->epsilon));
 }
 
 /*
- * dp_acct_limit_admits
+ * dp_accounting_limit_admits
  *	  Whether the filter allows a charge after what was spent.
  *
- * Requires: limit made by dp_acct_limit_make; spent holds every charge
+ * Requires: limit made by dp_accounting_limit_make; spent holds every charge
  *			 admitted under it.
  * Gives:	 true exactly if the sums including the charge satisfy the filter;
  *			 false for an unknown filter.  Nothing is changed.
@@ -357,17 +359,17 @@ add_sums(dp_spent *spent, const dp_charge *charge)
  *			 (advanced).
  */
 bool
-dp_acct_limit_admits(const dp_limit *limit, const dp_spent *spent,
-					 const dp_charge *charge)
+dp_accounting_limit_admits(const dp_limit *limit, const dp_spent *spent,
+						   const dp_charge *charge)
 {
 	dp_spent	after = *spent;
 
 	add_sums(&after, charge);
-	return dp_acct_limit_holds(limit, &after);
+	return dp_accounting_limit_holds(limit, &after);
 }
 
 /*
- * dp_acct_spent_add
+ * dp_accounting_spent_add
  *	  Add a charge to the running sums.
  *
  * Requires: spent, charge non-NULL.
@@ -377,7 +379,7 @@ dp_acct_limit_admits(const dp_limit *limit, const dp_spent *spent,
  * Source:	 doc/theory.md T20, T27, T37.
  */
 dp_status
-dp_acct_spent_add(dp_spent *spent, const dp_charge *charge)
+dp_accounting_spent_add(dp_spent *spent, const dp_charge *charge)
 {
 	if (spent->charges < 0)
 		return DP_E_RANGE;
@@ -405,19 +407,19 @@ times_within(dp_fixed spent, dp_fixed charge, dp_fixed limit)
 }
 
 /*
- * dp_acct_limit_calls
+ * dp_accounting_limit_calls
  *	  How many more equal charges the filter would admit, one by one.
  *
  * Each clause of a filter, once false, stays false, so the count of a clause
  * is a quotient, an "and" of clauses their minimum, an "or" their maximum.
  *
- * Requires: as dp_acct_limit_admits.
+ * Requires: as dp_accounting_limit_admits.
  * Gives:	 the exact number, INT64_MAX standing for it and everything above.
  * Source:	 doc/theory.md T30, T37.
  */
 int64_t
-dp_acct_limit_calls(const dp_limit *limit, const dp_spent *spent,
-					const dp_charge *charge)
+dp_accounting_limit_calls(const dp_limit *limit, const dp_spent *spent,
+						  const dp_charge *charge)
 {
 	int64_t		by_delta = times_within(spent->delta, charge->delta,
 										limit->delta_sum);
@@ -430,7 +432,7 @@ dp_acct_limit_calls(const dp_limit *limit, const dp_spent *spent,
 	{
 		case DP_FILTER_ADVANCED:
 			by_loss = times_within(spent->squares,
-								   dp_acct_square(charge->epsilon),
+								   dp_accounting_square(charge->epsilon),
 								   limit->squares);
 			break;
 		case DP_FILTER_BASIC:

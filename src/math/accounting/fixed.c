@@ -53,7 +53,7 @@ multiply_divide(dp_uint128 a, dp_uint128 b, dp_uint128 n, dp_uint128 *rest)
 }
 
 /*
- * dp_acct_fixed_from_rational
+ * dp_accounting_fixed_from_rational
  *	  Put an exact rational on the grid of 10^-24.
  *
  * Requires: x in the form dp_noise.h states; out non-NULL.
@@ -63,8 +63,8 @@ multiply_divide(dp_uint128 a, dp_uint128 b, dp_uint128 n, dp_uint128 *rest)
  * Source:	 doc/theory.md T20.
  */
 dp_status
-dp_acct_fixed_from_rational(const dp_rational *x, dp_rounding rounding,
-							dp_fixed *out)
+dp_accounting_fixed_from_rational(const dp_rational *x, dp_rounding rounding,
+								  dp_fixed *out)
 {
 	dp_uint128	whole;
 	dp_uint128	part;
@@ -83,7 +83,7 @@ dp_acct_fixed_from_rational(const dp_rational *x, dp_rounding rounding,
 }
 
 /*
- * dp_acct_fixed_to_rational
+ * dp_accounting_fixed_to_rational
  *	  The exact value of a fixed-point number.
  *
  * Requires: out non-NULL.
@@ -92,15 +92,15 @@ dp_acct_fixed_from_rational(const dp_rational *x, dp_rounding rounding,
  * Source:	 doc/theory.md T20.
  */
 dp_status
-dp_acct_fixed_to_rational(dp_fixed x, dp_rational *out)
+dp_accounting_fixed_to_rational(dp_fixed x, dp_rational *out)
 {
 	if (x == DP_FIXED_INFINITE)
 		return DP_E_RANGE;
-	return dp_mech_rational_make(x, DP_FIXED_ONE, out);
+	return dp_numbers_rational_make(x, DP_FIXED_ONE, out);
 }
 
 /*
- * dp_acct_fixed_add
+ * dp_accounting_fixed_add
  *	  Sum of two fixed-point numbers.
  *
  * Requires: nothing.
@@ -109,13 +109,13 @@ dp_acct_fixed_to_rational(dp_fixed x, dp_rational *out)
  * Source:	 doc/theory.md T20.
  */
 dp_fixed
-dp_acct_fixed_add(dp_fixed a, dp_fixed b)
+dp_accounting_fixed_add(dp_fixed a, dp_fixed b)
 {
 	return b > DP_FIXED_INFINITE - a ? DP_FIXED_INFINITE : a + b;
 }
 
 /*
- * dp_acct_fixed_left
+ * dp_accounting_fixed_left
  *	  What is left of a limit.
  *
  * Requires: nothing.
@@ -123,13 +123,13 @@ dp_acct_fixed_add(dp_fixed a, dp_fixed b)
  * Source:	 doc/theory.md T20.
  */
 dp_fixed
-dp_acct_fixed_left(dp_fixed limit, dp_fixed spent)
+dp_accounting_fixed_left(dp_fixed limit, dp_fixed spent)
 {
 	return spent >= limit ? 0 : limit - spent;
 }
 
 /*
- * dp_acct_fixed_approx
+ * dp_accounting_fixed_approx
  *	  Nearby floating-point number, for display and for proposals: it proves
  *	  nothing.
  *
@@ -138,7 +138,7 @@ dp_acct_fixed_left(dp_fixed limit, dp_fixed spent)
  * Source:	 doc/theory.md T20.
  */
 double
-dp_acct_fixed_approx(dp_fixed x)
+dp_accounting_fixed_approx(dp_fixed x)
 {
 	return x == DP_FIXED_INFINITE ? (double) INFINITY : (double) x / 1e24;
 }
@@ -159,7 +159,7 @@ dp_acct_fixed_approx(dp_fixed x)
 #define FIRST_WEIGHT 2
 
 /*
- * dp_acct_fixed_from_groups
+ * dp_accounting_fixed_from_groups
  *	  Put a decimal number on the grid of 10^-24.
  *
  * Requires: digits[0 .. n) below 10000, n >= 0; out, exact non-NULL.
@@ -170,8 +170,9 @@ dp_acct_fixed_approx(dp_fixed x)
  * Source:	 doc/theory.md T20.
  */
 dp_status
-dp_acct_fixed_from_groups(const uint16_t *digits, int n, int weight,
-						  dp_rounding rounding, dp_fixed *out, bool *exact)
+dp_accounting_fixed_from_groups(const uint16_t *digits, int n, int weight,
+								dp_rounding rounding, dp_fixed *out,
+								bool *exact)
 {
 	dp_fixed	x = 0;
 	bool		cut = false;
@@ -200,7 +201,7 @@ dp_acct_fixed_from_groups(const uint16_t *digits, int n, int weight,
 }
 
 /*
- * dp_acct_fixed_to_groups
+ * dp_accounting_fixed_to_groups
  *	  The digits of a fixed-point number, without zeros at either end.
  *
  * Requires: x not DP_FIXED_INFINITE; digits has room for DP_FIXED_GROUPS.
@@ -210,7 +211,8 @@ dp_acct_fixed_from_groups(const uint16_t *digits, int n, int weight,
  * Source:	 doc/theory.md T20.
  */
 int
-dp_acct_fixed_to_groups(dp_fixed x, uint16_t *digits, int *weight, int *scale)
+dp_accounting_fixed_to_groups(dp_fixed x, uint16_t *digits, int *weight,
+							  int *scale)
 {
 	const uint64_t part = UINT64_C(10000000000000000);	/* four groups */
 	uint64_t	parts[3];

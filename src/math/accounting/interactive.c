@@ -46,7 +46,7 @@ sparse_share(dp_big *b, dp_fixed whole, const BIGNUM *part,
 {
 	BIGNUM	   *x = big_multiply(b, big_of(b, whole), part);
 
-	return dp_mech_big_get(b, big_divide(b, x, big_add(b, part, other)));
+	return dp_numbers_big_get(b, big_divide(b, x, big_add(b, part, other)));
 }
 
 /* ----------------
@@ -60,7 +60,7 @@ sparse_share(dp_big *b, dp_fixed whole, const BIGNUM *part,
  *	  Raise plan->alpha to the error of the numeric answers.
  *
  * Requires: a plan whose alpha is that of the threshold.
- * Gives:	 DP_OK; errors of dp_acct_laplace_error.
+ * Gives:	 DP_OK; errors of dp_accounting_error_of_laplace.
  * Source:	 doc/theory.md T53, T39.
  */
 static dp_status
@@ -71,9 +71,9 @@ sparse_answers(const dp_sparse_request *q, dp_sparse_plan *plan)
 
 	if (!q->numeric)
 		return DP_OK;
-	status = dp_acct_laplace_error(plan->answer_sensitivity,
-								   plan->answer_epsilon, q->cutoff,
-								   answer_beta(q), &a);
+	status = dp_accounting_error_of_laplace(plan->answer_sensitivity,
+											plan->answer_epsilon, q->cutoff,
+											answer_beta(q), &a);
 	if (status == DP_OK && a > plan->alpha)
 		plan->alpha = a;
 	return status;
@@ -89,14 +89,14 @@ add_rho(dp_fixed epsilon, int64_t k, dp_fixed *rho)
 	dp_fixed	nothing;
 	dp_status	status;
 
-	status = dp_acct_fixed_to_rational(epsilon, &exact);
+	status = dp_accounting_fixed_to_rational(epsilon, &exact);
 	if (status == DP_OK)
-		status = dp_acct_rho_from_pure(&exact, &each);
+		status = dp_accounting_rho_from_pure(&exact, &each);
 	if (status == DP_OK)
-		status = dp_acct_compose_basic(each, 0, k, &all, &nothing);
+		status = dp_accounting_sum_basic(each, 0, k, &all, &nothing);
 	if (status != DP_OK)
 		return status;
-	*rho = dp_acct_fixed_add(*rho, all);
+	*rho = dp_accounting_fixed_add(*rho, all);
 	return *rho == DP_FIXED_INFINITE ? DP_E_OVERFLOW : DP_OK;
 }
 
@@ -157,11 +157,11 @@ book_division(const dp_sparse_request *q, dp_fixed *answers)
 		*answers = q->numeric ? q->epsilon / 9 : 0;
 		return DP_OK;
 	}
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	one = value_one(&b);
 	root = value_root(&b, big_shift(&b, one, 9), DP_ROUND_UP);
-	return dp_acct_end_fixed(&b, sparse_share(&b, q->epsilon, one, root),
-							 answers);
+	return dp_accounting_end_fixed(&b, sparse_share(&b, q->epsilon, one, root),
+								   answers);
 }
 
 /* The epsilon of one of `cutoff` equal parts of `whole`, as in the book. */
@@ -169,8 +169,9 @@ static dp_status
 book_part(const dp_sparse_request *q, dp_fixed whole, dp_fixed *out)
 {
 	if (q->delta > 0)
-		return dp_acct_epsilon_for(whole, q->cutoff,
-								   q->numeric ? q->delta / 2 : q->delta, out);
+		return dp_accounting_find_epsilon(whole, q->cutoff,
+										  q->numeric ? q->delta / 2 : q->delta,
+										  out);
 	*out = whole / (dp_uint128) q->cutoff;
 	return DP_OK;
 }
@@ -185,7 +186,7 @@ book_error(const dp_sparse_request *q, dp_sparse_plan *plan)
 	dp_uint128	alpha;
 	dp_status	status;
 
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	x = big_multiply_word(&b, big_of(&b, DP_FIXED_ONE),
 						  (uint64_t) q->questions);
 	x = big_multiply_word(&b, x, (uint64_t) q->cutoff);
@@ -194,10 +195,10 @@ book_error(const dp_sparse_request *q, dp_sparse_plan *plan)
 	x = big_multiply(&b, x, big_of(&b, DP_FIXED_ONE));
 	y = big_shift(&b, big_of(&b, plan->query_epsilon), DP_VALUE_BITS);
 	x = big_divide(&b, big_subtract_word(&b, x, 1), y);
-	alpha = dp_mech_big_get(&b, big_add_word(&b, x, 1));
+	alpha = dp_numbers_big_get(&b, big_add_word(&b, x, 1));
 	if (alpha >> 126 != 0)
-		(void) dp_mech_big_check(&b, DP_E_OVERFLOW);
-	status = dp_mech_big_end(&b);
+		(void) dp_numbers_big_check(&b, DP_E_OVERFLOW);
+	status = dp_numbers_big_end(&b);
 	if (status != DP_OK)
 		return status;
 	plan->alpha = alpha;
@@ -211,9 +212,9 @@ book_price(const dp_sparse_request *q, dp_sparse_plan *plan)
 	dp_fixed	sum;
 	dp_fixed	nothing;
 
-	if (dp_acct_compose_basic(plan->threshold_epsilon +
-							  plan->query_epsilon + plan->answer_epsilon,
-							  0, q->cutoff, &sum, &nothing) == DP_OK &&
+	if (dp_accounting_sum_basic(plan->threshold_epsilon +
+								plan->query_epsilon + plan->answer_epsilon,
+								0, q->cutoff, &sum, &nothing) == DP_OK &&
 		sum <= q->epsilon)
 	{
 		plan->charge.epsilon = sum;
@@ -223,13 +224,13 @@ book_price(const dp_sparse_request *q, dp_sparse_plan *plan)
 
 /*
  * sparse_book
- *	  dp_acct_sparse_plan for the book's algorithms.
+ *	  dp_accounting_sparse_plan for the book's algorithms.
  *
  * One of the cutoff's rounds is AboveThreshold with Lap(2D/e) at the threshold
  * and Lap(4D/e) at the queries: half of e for each.
  *
- * Requires: a request that dp_acct_sparse_plan has checked.
- * Gives:	 as dp_acct_sparse_plan.
+ * Requires: a request that dp_accounting_sparse_plan has checked.
+ * Gives:	 as dp_accounting_sparse_plan.
  * Source:	 doc/theory.md T54 (book, Theorems 3.23 to 3.28).
  */
 static dp_status
@@ -292,7 +293,7 @@ static const char *const method_name[] = {
 #define METHODS (sizeof(method_name) / sizeof(method_name[0]))
 
 /*
- * dp_acct_sparse_name
+ * dp_accounting_sparse_name
  *	  The name of a method.
  *
  * Requires: nothing.
@@ -300,13 +301,13 @@ static const char *const method_name[] = {
  * Source:	 doc/theory.md T53.
  */
 const char *
-dp_acct_sparse_name(dp_sparse_method method)
+dp_accounting_sparse_name(dp_sparse_method method)
 {
 	return (unsigned) method < METHODS ? method_name[method] : NULL;
 }
 
 /*
- * dp_acct_sparse_parse
+ * dp_accounting_sparse_parse
  *	  The method of a name.
  *
  * Requires: name, out non-NULL.
@@ -314,7 +315,7 @@ dp_acct_sparse_name(dp_sparse_method method)
  * Source:	 doc/theory.md T53.
  */
 bool
-dp_acct_sparse_parse(const char *name, dp_sparse_method *out)
+dp_accounting_sparse_parse(const char *name, dp_sparse_method *out)
 {
 	unsigned	i;
 
@@ -357,7 +358,7 @@ split(const dp_sparse_request *q, const sparse_shape *s, dp_sparse_plan *plan)
 	dp_fixed	e3 = 0;
 	dp_status	status;
 
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	w1 = value_root(&b, value_log_over(&b, (uint64_t) s->rounds, side_beta(q),
 									   DP_ROUND_UP), DP_ROUND_UP);
 	w2 = value_log_over(&b, (uint64_t) q->questions, side_beta(q),
@@ -374,7 +375,7 @@ split(const dp_sparse_request *q, const sparse_shape *s, dp_sparse_plan *plan)
 		e3 = sparse_share(&b, s->each, n, a);
 	}
 	e1 = sparse_share(&b, s->each - e3, w1, w2);
-	status = dp_mech_big_end(&b);
+	status = dp_numbers_big_end(&b);
 	if (status != DP_OK)
 		return status;
 	plan->threshold_epsilon = e1;
@@ -398,13 +399,14 @@ one_sided_error(const dp_sparse_request *q, const sparse_shape *s,
 	dp_uint128	a;
 	dp_status	status;
 
-	status = dp_acct_geometric_error(plan->threshold_sensitivity,
-									 plan->threshold_epsilon, s->rounds,
-									 side_beta(q), &g1);
+	status = dp_accounting_error_of_geometric(plan->threshold_sensitivity,
+											  plan->threshold_epsilon,
+											  s->rounds, side_beta(q), &g1);
 	if (status == DP_OK)
-		status = dp_acct_geometric_error(plan->query_sensitivity,
-										 plan->query_epsilon, q->questions,
-										 side_beta(q), &g2);
+		status = dp_accounting_error_of_geometric(plan->query_sensitivity,
+												  plan->query_epsilon,
+												  q->questions,
+												  side_beta(q), &g2);
 	if (status != DP_OK)
 		return status;
 	if (g1 > INT64_MAX || g2 > INT64_MAX)
@@ -469,10 +471,10 @@ largest_round(const dp_sparse_request *q, sparse_shape *s)
 	for (i = 0; q->delta > 0 && i < 2; i++)
 	{
 		status = i == 0 ?
-			dp_acct_epsilon_for_optimal(q->epsilon, q->cutoff, q->delta,
-										&other) :
-			dp_acct_epsilon_for_advanced(q->epsilon, q->cutoff, q->delta,
-										 &other);
+			dp_accounting_find_epsilon_optimal(q->epsilon, q->cutoff, q->delta,
+											   &other) :
+			dp_accounting_find_epsilon_advanced(q->epsilon, q->cutoff,
+												q->delta, &other);
 		if (status == DP_E_MEMORY)
 			return status;
 		if (status == DP_OK && other > s->each)
@@ -513,7 +515,7 @@ best_plan(const dp_sparse_request *q, dp_sparse_plan *out)
 }
 
 /*
- * dp_acct_sparse_plan
+ * dp_accounting_sparse_plan
  *	  How a sparse vector session spends its epsilon, and the error that it
  *	  promises.
  *
@@ -521,7 +523,7 @@ best_plan(const dp_sparse_request *q, dp_sparse_plan *out)
  *			 neighbours move all questions' values the same way.
  * Gives:	 DP_OK and the plan.  The epsilons of one mechanism add up to no
  *			 more than the request's, exactly, and the charge is valid for
- *			 the mechanism with the law of dp_acct_sparse_law that halts
+ *			 the mechanism with the law of dp_accounting_sparse_law that halts
  *			 after `cutoff` "above"s.  alpha holds as the header says, when
  *			 no more than `questions` are asked.
  *			 DP_E_RANGE when a number lies outside its domain, epsilon
@@ -531,7 +533,8 @@ best_plan(const dp_sparse_request *q, dp_sparse_plan *out)
  * Source:	 doc/theory.md T52, T53, T54.
  */
 dp_status
-dp_acct_sparse_plan(const dp_sparse_request *request, dp_sparse_plan *out)
+dp_accounting_sparse_plan(const dp_sparse_request *request,
+						  dp_sparse_plan *out)
 {
 	dp_sparse_plan plan;
 	dp_status	status;
@@ -555,24 +558,25 @@ static dp_status
 scale_of(uint64_t sensitivity, dp_fixed epsilon, dp_scale *out)
 {
 	dp_rational exact;
-	dp_status	status = dp_acct_fixed_to_rational(epsilon, &exact);
+	dp_status	status = dp_accounting_fixed_to_rational(epsilon, &exact);
 
 	return status == DP_OK ?
-		dp_mech_scale_make(sensitivity, &exact, out) : status;
+		dp_noise_scale_make(sensitivity, &exact, out) : status;
 }
 
 /*
- * dp_acct_sparse_law
+ * dp_accounting_sparse_law
  *	  The noise of a plan, for src/math/noise.
  *
- * Requires: plan from dp_acct_sparse_plan; charge and alpha are not read.
+ * Requires: plan from dp_accounting_sparse_plan; charge and alpha are not
+ *			 read.
  * Gives:	 DP_OK and scales that are exactly sensitivity / epsilon of the
  *			 plan's stored numbers; DP_E_RANGE when one of them is 0 or
  *			 infinite; *out is then untouched.
  * Source:	 doc/theory.md T52.
  */
 dp_status
-dp_acct_sparse_law(const dp_sparse_plan *plan, dp_threshold_law *out)
+dp_accounting_sparse_law(const dp_sparse_plan *plan, dp_threshold_law *out)
 {
 	dp_threshold_law law = {0};
 	dp_status	status;
@@ -640,16 +644,16 @@ cutoff_of(const dp_weights_request *q, dp_fixed alpha, int64_t *out)
 	BIGNUM	   *y;
 	dp_uint128	c;
 
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	x = value_log(&b, big_of(&b, (dp_uint128) q->cells), big_of(&b, 1),
 				  DP_ROUND_UP);
 	x = big_multiply_word(&b, x, book ? BOOK_UPDATES : UPDATES_NUM);
 	x = big_multiply(&b, x, big_square(&b, big_of(&b, DP_FIXED_ONE)));
 	y = big_shift(&b, big_square(&b, big_of(&b, alpha)), DP_VALUE_BITS);
 	y = big_multiply_word(&b, y, book ? 1 : UPDATES_DEN);
-	c = dp_mech_big_get(&b, big_divide(&b, x, y));
+	c = dp_numbers_big_get(&b, big_divide(&b, x, y));
 	*out = c < (dp_uint128) q->questions ? (int64_t) c + 1 : q->questions;
-	return dp_mech_big_end(&b);
+	return dp_numbers_big_end(&b);
 }
 
 /* floor(alpha n). */
@@ -660,10 +664,10 @@ interactive_gap_of(const dp_weights_request *q, dp_fixed alpha,
 	dp_big		b;
 	BIGNUM	   *x;
 
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	x = big_multiply_word(&b, big_of(&b, alpha), (uint64_t) q->n);
-	*out = dp_mech_big_get(&b, big_divide(&b, x, big_of(&b, DP_FIXED_ONE)));
-	return dp_mech_big_end(&b);
+	*out = dp_numbers_big_get(&b, big_divide(&b, x, big_of(&b, DP_FIXED_ONE)));
+	return dp_numbers_big_end(&b);
 }
 
 /* The plan at one alpha; DP_E_RANGE when it is not sound there. */
@@ -690,7 +694,7 @@ plan_at(const dp_weights_request *q, dp_fixed alpha, dp_weights_plan *out)
 	sparse.epsilon = q->epsilon;
 	sparse.delta = q->delta;
 	sparse.beta = q->beta;
-	status = dp_acct_sparse_plan(&sparse, &plan.sparse);
+	status = dp_accounting_sparse_plan(&sparse, &plan.sparse);
 	if (status != DP_OK)
 		return status == DP_E_OVERFLOW ? DP_E_RANGE : status;
 	if (plan.sparse.alpha > gap - 2)
@@ -759,7 +763,7 @@ least_alpha(const dp_weights_request *q, dp_weights_plan *out)
 }
 
 /*
- * dp_acct_weights_plan
+ * dp_accounting_weights_plan
  *	  How an online multiplicative weights session spends its epsilon, and the
  *	  error that it promises.
  *
@@ -775,7 +779,8 @@ least_alpha(const dp_weights_request *q, dp_weights_plan *out)
  * Source:	 doc/theory.md T55, T56.
  */
 dp_status
-dp_acct_weights_plan(const dp_weights_request *request, dp_weights_plan *out)
+dp_accounting_weights_plan(const dp_weights_request *request,
+						   dp_weights_plan *out)
 {
 	dp_weights_plan plan = {0};
 	dp_fixed	least = 0;

@@ -20,7 +20,7 @@
 #define DECIMAL_ONE UINT64_C(1000000000000000000)
 
 /*
- * dp_acct_ratio_to_fixed
+ * dp_accounting_ratio_to_fixed
  *	  Put num/den on the grid of 10^-24.
  *
  * Requires: den > 0.
@@ -29,8 +29,8 @@
  * Source:	 doc/theory.md T20.
  */
 dp_fixed
-dp_acct_ratio_to_fixed(dp_big *b, const BIGNUM *num, const BIGNUM *den,
-					   dp_rounding rounding)
+dp_accounting_ratio_to_fixed(dp_big *b, const BIGNUM *num, const BIGNUM *den,
+							 dp_rounding rounding)
 {
 	unsigned	mark = b->used;
 	BIGNUM	   *rest;
@@ -43,13 +43,13 @@ dp_acct_ratio_to_fixed(dp_big *b, const BIGNUM *num, const BIGNUM *den,
 	x = big_divide_rest(b, x, den, &rest);
 	if (rounding == DP_ROUND_UP && !big_is_zero(b, rest))
 		x = big_add_word(b, x, 1);
-	answer = dp_mech_big_get(b, x);
+	answer = dp_numbers_big_get(b, x);
 	big_release(b, mark);
 	return answer;
 }
 
 /*
- * dp_acct_end_fixed
+ * dp_accounting_end_fixed
  *	  End a computation whose result is a fixed-point number.
  *
  * Requires: out non-NULL.
@@ -58,9 +58,9 @@ dp_acct_ratio_to_fixed(dp_big *b, const BIGNUM *num, const BIGNUM *den,
  * Source:	 doc/theory.md T20.
  */
 dp_status
-dp_acct_end_fixed(dp_big *b, dp_fixed x, dp_fixed *out)
+dp_accounting_end_fixed(dp_big *b, dp_fixed x, dp_fixed *out)
 {
-	dp_status	status = dp_mech_big_end(b);
+	dp_status	status = dp_numbers_big_end(b);
 
 	if (status == DP_OK && x == DP_FIXED_INFINITE)
 		return DP_E_OVERFLOW;
@@ -70,7 +70,7 @@ dp_acct_end_fixed(dp_big *b, dp_fixed x, dp_fixed *out)
 }
 
 /*
- * dp_acct_to_dyadic
+ * dp_accounting_to_dyadic
  *	  A rational m 2^-s that is not below num / den, m of at most 64 bits.
  *
  * Requires: num, den > 0.
@@ -80,7 +80,7 @@ dp_acct_end_fixed(dp_big *b, dp_fixed x, dp_fixed *out)
  * Source:	 doc/theory.md T36.
  */
 dp_rational
-dp_acct_to_dyadic(dp_big *b, const BIGNUM *num, const BIGNUM *den)
+dp_accounting_to_dyadic(dp_big *b, const BIGNUM *num, const BIGNUM *den)
 {
 	dp_rational answer = {0, 1};
 	int			shift = 63 - (big_bits(b, num) - big_bits(b, den));
@@ -92,18 +92,18 @@ dp_acct_to_dyadic(dp_big *b, const BIGNUM *num, const BIGNUM *den)
 	q = big_shift(b, num, shift > 0 ? shift : 0);
 	q = big_divide(b, big_subtract_word(b, q, 1),
 				   big_shift(b, den, shift < 0 ? -shift : 0));
-	m = dp_mech_big_get(b, big_add_word(b, q, 1));
+	m = dp_numbers_big_get(b, big_add_word(b, q, 1));
 	if (shift < -63 || (shift < 0 && m >> (127 + shift) != 0))
-		(void) dp_mech_big_check(b, DP_E_OVERFLOW);
+		(void) dp_numbers_big_check(b, DP_E_OVERFLOW);
 	else if (shift < 0)
 		answer.num = m << -shift;
 	else
-		(void) dp_mech_rational_make(m, (dp_uint128) 1 << shift, &answer);
+		(void) dp_numbers_rational_make(m, (dp_uint128) 1 << shift, &answer);
 	return answer;
 }
 
 /*
- * dp_acct_decimal_from_loss
+ * dp_accounting_decimal_from_loss
  *	  exp(-loss), rounded up to 18 digits.
  *
  * With n <= loss / ln 10, loss - n ln 10 lies in [0, ln 10], where e^-y can
@@ -115,7 +115,7 @@ dp_acct_to_dyadic(dp_big *b, const BIGNUM *num, const BIGNUM *den)
  * Source:	 doc/theory.md T24.
  */
 dp_decimal
-dp_acct_decimal_from_loss(dp_big *b, const BIGNUM *loss)
+dp_accounting_decimal_from_loss(dp_big *b, const BIGNUM *loss)
 {
 	BIGNUM	   *ln10 = value_log(b, big_of(b, 10), big_of(b, 1),
 								 DP_ROUND_UP);
@@ -128,7 +128,7 @@ dp_acct_decimal_from_loss(dp_big *b, const BIGNUM *loss)
 	{
 		BIGNUM	   *whole = big_divide(b, loss, ln10);
 
-		n = dp_mech_big_get(b, whole);
+		n = dp_numbers_big_get(b, whole);
 		if (n < DECIMAL_LEAST)
 			rest = big_subtract(b, loss, big_multiply(b, whole, ln10));
 		else
@@ -136,8 +136,8 @@ dp_acct_decimal_from_loss(dp_big *b, const BIGNUM *loss)
 	}
 	rest = value_exp(b, rest, value_one(b), DP_ROUND_UP);
 	rest = big_subtract_word(b, big_multiply_word(b, rest, DECIMAL_ONE), 1);
-	rest = dp_mech_big_shrink(b, rest, DP_VALUE_BITS, DP_ROUND_UP);
-	digits = dp_mech_big_get(b, rest);
+	rest = dp_numbers_big_shrink(b, rest, DP_VALUE_BITS, DP_ROUND_UP);
+	digits = dp_numbers_big_get(b, rest);
 	answer.exponent = -(int32_t) n - DECIMAL_DIGITS;
 	if (digits >= DECIMAL_ONE)
 	{
@@ -149,7 +149,7 @@ dp_acct_decimal_from_loss(dp_big *b, const BIGNUM *loss)
 }
 
 /*
- * dp_acct_decimal_from_log
+ * dp_accounting_decimal_from_log
  *	  exp(log_value) of a floating-point number, rounded up.
  *
  * Requires: log_value not NaN; above 0 it counts as 0.
@@ -157,7 +157,7 @@ dp_acct_decimal_from_loss(dp_big *b, const BIGNUM *loss)
  * Source:	 doc/theory.md T31.
  */
 dp_status
-dp_acct_decimal_from_log(long double log_value, dp_decimal *out)
+dp_accounting_decimal_from_log(long double log_value, dp_decimal *out)
 {
 	dp_big		b;
 	BIGNUM	   *x;
@@ -171,17 +171,17 @@ dp_acct_decimal_from_log(long double log_value, dp_decimal *out)
 		loss = 4e9L;			/* far below the least decimal */
 	fraction = frexpl(loss, &exponent);
 	exponent += DP_VALUE_BITS - 64;
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	x = big_of(&b, (dp_uint128) ldexpl(fraction, 64));
-	answer = dp_acct_decimal_from_loss(&b, big_shift(&b, x, exponent));
-	status = dp_mech_big_end(&b);
+	answer = dp_accounting_decimal_from_loss(&b, big_shift(&b, x, exponent));
+	status = dp_numbers_big_end(&b);
 	if (status == DP_OK)
 		*out = answer;
 	return status;
 }
 
 /*
- * dp_acct_decimal_to_fixed
+ * dp_accounting_decimal_to_fixed
  *	  The least fixed-point number that is not below a decimal.
  *
  * Requires: out non-NULL.
@@ -189,7 +189,7 @@ dp_acct_decimal_from_log(long double log_value, dp_decimal *out)
  * Source:	 doc/theory.md T20.
  */
 dp_status
-dp_acct_decimal_to_fixed(const dp_decimal *x, dp_fixed *out)
+dp_accounting_decimal_to_fixed(const dp_decimal *x, dp_fixed *out)
 {
 	dp_uint128	value = x->digits;
 	int32_t		shift = x->exponent + DP_FIXED_DIGITS;
@@ -207,7 +207,7 @@ dp_acct_decimal_to_fixed(const dp_decimal *x, dp_fixed *out)
 }
 
 /*
- * dp_acct_fixed_wide
+ * dp_accounting_fixed_wide
  *	  A fixed-point number as long double.
  *
  * Requires: x finite.
@@ -215,7 +215,7 @@ dp_acct_decimal_to_fixed(const dp_decimal *x, dp_fixed *out)
  * Source:	 doc/theory.md T31 (10^24 is exact in 64 bits).
  */
 long double
-dp_acct_fixed_wide(dp_fixed x)
+dp_accounting_fixed_wide(dp_fixed x)
 {
 	return (long double) x / 1e24L;
 }

@@ -40,7 +40,7 @@ typedef struct walk
 } walk;
 
 /*
- * dp_model_shape_cells
+ * dp_models_shape_cells
  *	  Cells of a table over a set of columns, as a double that cannot
  *	  overflow; exact below 2^53.
  *
@@ -49,7 +49,7 @@ typedef struct walk
  * Source:	 doc/theory.md T70 (definition).
  */
 double
-dp_model_shape_cells(const dp_shape *shape, dp_columns set)
+dp_models_shape_cells(const dp_shape *shape, dp_columns set)
 {
 	double		cells = 1;
 	int			i;
@@ -152,7 +152,7 @@ next_run(walk *w, int operands)
 }
 
 /*
- * dp_model_table_add
+ * dp_models_table_add
  *	  large += small, over the columns that small has.
  *
  * Requires: small_set within large_set; tables of their shapes.
@@ -160,8 +160,8 @@ next_run(walk *w, int operands)
  * Source:	 doc/theory.md T70 (sum of potentials).
  */
 void
-dp_model_table_add(const dp_shape *shape, dp_columns large_set, double *large,
-				   dp_columns small_set, const double *small)
+dp_models_table_add(const dp_shape *shape, dp_columns large_set, double *large,
+					dp_columns small_set, const double *small)
 {
 	walk		w;
 
@@ -183,17 +183,17 @@ dp_model_table_add(const dp_shape *shape, dp_columns large_set, double *large,
 }
 
 /*
- * dp_model_table_multiply
+ * dp_models_table_multiply
  *	  large *= small, over the columns that small has.
  *
- * Requires: as dp_model_table_add.
+ * Requires: as dp_models_table_add.
  * Gives:	 large.
  * Source:	 doc/theory.md T70 (product of factors).
  */
 void
-dp_model_table_multiply(const dp_shape *shape, dp_columns large_set,
-						double *large, dp_columns small_set,
-						const double *small)
+dp_models_table_multiply(const dp_shape *shape, dp_columns large_set,
+						 double *large, dp_columns small_set,
+						 const double *small)
 {
 	walk		w;
 
@@ -215,18 +215,18 @@ dp_model_table_multiply(const dp_shape *shape, dp_columns large_set,
 }
 
 /*
- * dp_model_table_sum
+ * dp_models_table_sum
  *	  small = large summed over the columns that small lacks.
  *
- * Requires: as dp_model_table_add; the two do not overlap.
+ * Requires: as dp_models_table_add; the two do not overlap.
  * Gives:	 small.
  * Source:	 doc/theory.md T70 (marginals).
  */
 void
-dp_model_table_sum(const dp_shape *shape, dp_columns large_set,
-				   const double *large, dp_columns small_set, double *small)
+dp_models_table_sum(const dp_shape *shape, dp_columns large_set,
+					const double *large, dp_columns small_set, double *small)
 {
-	int64_t		cells = (int64_t) dp_model_shape_cells(shape, small_set);
+	int64_t		cells = (int64_t) dp_models_shape_cells(shape, small_set);
 	walk		w;
 	int64_t		i;
 
@@ -256,7 +256,7 @@ dp_model_table_sum(const dp_shape *shape, dp_columns large_set,
  * table_maximum
  *	  small = the largest of large over the columns that small lacks.
  *
- * Requires: as dp_model_table_sum; no NaN.
+ * Requires: as dp_models_table_sum; no NaN.
  * Gives:	 small.
  * Source:	 doc/theory.md T70 (scaling against underflow).
  */
@@ -265,7 +265,7 @@ table_maximum(const dp_shape *shape, dp_columns large_set,
 			  const double *large, dp_columns small_set,
 			  double *small)
 {
-	int64_t		cells = (int64_t) dp_model_shape_cells(shape, small_set);
+	int64_t		cells = (int64_t) dp_models_shape_cells(shape, small_set);
 	walk		w;
 	int64_t		i;
 
@@ -304,7 +304,7 @@ table_contract(const dp_shape *shape, dp_columns a_set,
 			   const double *a, dp_columns b_set, const double *b,
 			   dp_columns out_set, double *out)
 {
-	int64_t		cells = (int64_t) dp_model_shape_cells(shape, out_set);
+	int64_t		cells = (int64_t) dp_models_shape_cells(shape, out_set);
 	dp_columns	operand[3];
 	walk		w;
 	int64_t		i;
@@ -396,7 +396,7 @@ price(graph *g, dp_columns columns)
 		if (!(columns & DP_COLUMN(i)))
 			continue;
 		g->cost[i][g->by == LEAST_FILL] =
-			dp_model_shape_cells(g->shape, neighbours | DP_COLUMN(i));
+			dp_models_shape_cells(g->shape, neighbours | DP_COLUMN(i));
 		g->cost[i][g->by != LEAST_FILL] =
 			missing_edges(g->near, neighbours, g->shape->columns);
 	}
@@ -476,7 +476,7 @@ sum_of_cells(const dp_shape *shape, const dp_columns *clique, int n)
 	int			i;
 
 	for (i = 0; i < n; i++)
-		cells += dp_model_shape_cells(shape, clique[i]);
+		cells += dp_models_shape_cells(shape, clique[i]);
 	return cells;
 }
 
@@ -518,7 +518,7 @@ join_cliques(const dp_columns *clique, int n, dp_tree *out)
 }
 
 /*
- * dp_model_tree_make
+ * dp_models_tree_make
  *	  A junction tree in which every one of the sets lies within a node, and
  *	  every column in some node.
  *
@@ -529,8 +529,8 @@ join_cliques(const dp_columns *clique, int n, dp_tree *out)
  * Source:	 doc/theory.md T70.
  */
 double
-dp_model_tree_make(const dp_shape *shape, const dp_columns *sets, int nsets,
-				   dp_tree *out)
+dp_models_tree_make(const dp_shape *shape, const dp_columns *sets, int nsets,
+					dp_tree *out)
 {
 	dp_columns	clique[2][DP_SHAPE_COLUMNS];
 	double		cells[2];
@@ -550,15 +550,15 @@ dp_model_tree_make(const dp_shape *shape, const dp_columns *sets, int nsets,
 }
 
 /*
- * dp_model_tree_find
+ * dp_models_tree_find
  *	  The smallest node that holds a set.
  *
- * Requires: a tree of dp_model_tree_make.
+ * Requires: a tree of dp_models_tree_make.
  * Gives:	 its index, or -1 when no node holds the set.
  * Source:	 doc/theory.md T70.
  */
 int
-dp_model_tree_find(const dp_tree *tree, const dp_shape *shape, dp_columns set)
+dp_models_tree_find(const dp_tree *tree, const dp_shape *shape, dp_columns set)
 {
 	double		least = 0;
 	int			best = -1;
@@ -566,7 +566,7 @@ dp_model_tree_find(const dp_tree *tree, const dp_shape *shape, dp_columns set)
 
 	for (i = 0; i < tree->nodes; i++)
 	{
-		double		cells = dp_model_shape_cells(shape, tree->node[i].set);
+		double		cells = dp_models_shape_cells(shape, tree->node[i].set);
 
 		if ((set & ~tree->node[i].set) == 0 && (best < 0 || cells < least))
 		{
@@ -616,33 +616,33 @@ plant_tree(dp_distribution *d)
 	free_tree(d);
 	for (i = 0; i < d->nfactors; i++)
 		sets[i] = d->factor[i].set;
-	d->cells = dp_model_tree_make(&d->shape, sets, d->nfactors, &d->tree);
+	d->cells = dp_models_tree_make(&d->shape, sets, d->nfactors, &d->tree);
 	host->release(host->state, sets);
 	for (i = 0; i < d->tree.nodes; i++)
 	{
-		size_t		cells = (size_t) dp_model_shape_cells(&d->shape,
-														  d->tree.node[i].set);
+		size_t		cells = (size_t) dp_models_shape_cells(&d->shape,
+													   d->tree.node[i].set);
 
 		d->conditional[i] = zeroed(host, cells * sizeof(double));
 		d->belief[i] = zeroed(host, cells * sizeof(double));
 	}
 	for (i = 0; i < d->nfactors; i++)
-		d->factor[i].node = dp_model_tree_find(&d->tree, &d->shape,
-											   d->factor[i].set);
+		d->factor[i].node = dp_models_tree_find(&d->tree, &d->shape,
+												d->factor[i].set);
 }
 
 /*
- * dp_model_distribution_make
+ * dp_models_distribution_make
  *	  The uniform distribution, with nothing measured.
  *
  * Requires: host outlives it; shape of 1 to DP_SHAPE_COLUMNS columns; total
  *			 the number of rows when that is public, else negative.
- * Gives:	 a distribution that dp_model_distribution_free frees.
+ * Gives:	 a distribution that dp_models_distribution_free frees.
  * Source:	 doc/theory.md T70.
  */
 dp_distribution *
-dp_model_distribution_make(const dp_host *host, const dp_shape *shape,
-						   double total)
+dp_models_distribution_make(const dp_host *host, const dp_shape *shape,
+							double total)
 {
 	dp_distribution *d = zeroed(host, sizeof(dp_distribution));
 
@@ -651,20 +651,20 @@ dp_model_distribution_make(const dp_host *host, const dp_shape *shape,
 	d->total_known = total >= 0;
 	d->total = total > 1 ? total : 1;
 	plant_tree(d);
-	dp_model_distribution_infer(d);
+	dp_models_distribution_infer(d);
 	return d;
 }
 
 /*
- * dp_model_distribution_free
+ * dp_models_distribution_free
  *	  Free a distribution and all its tables.
  *
- * Requires: d of dp_model_distribution_make, or NULL.
+ * Requires: d of dp_models_distribution_make, or NULL.
  * Gives:	 nothing.
  * Source:	 doc/theory.md T70.
  */
 void
-dp_model_distribution_free(dp_distribution *d)
+dp_models_distribution_free(dp_distribution *d)
 {
 	const dp_host *host;
 	int			i;
@@ -730,7 +730,7 @@ add_factor(dp_distribution *d, dp_columns set)
 	}
 	f = &d->factor[d->nfactors];
 	f->set = set;
-	f->cells = (int64_t) dp_model_shape_cells(&d->shape, set);
+	f->cells = (int64_t) dp_models_shape_cells(&d->shape, set);
 	f->weight = 0;
 	f->value = zeroed(host, 4 * sizeof(double) * (size_t) f->cells);
 	f->potential = f->value + f->cells;
@@ -741,8 +741,8 @@ add_factor(dp_distribution *d, dp_columns set)
 }
 
 /*
- * dp_model_distribution_measure
- *	  Add a noisy marginal, for dp_model_distribution_fit.
+ * dp_models_distribution_measure
+ *	  Add a noisy marginal, for dp_models_distribution_fit.
  *
  * Requires: value of the set's cells, finite; variance > 0; the set not
  *			 empty and within the shape; its tree of a size that memory holds.
@@ -751,8 +751,8 @@ add_factor(dp_distribution *d, dp_columns set)
  * Source:	 doc/theory.md T70.
  */
 void
-dp_model_distribution_measure(dp_distribution *d, dp_columns set,
-							  const double *value, double variance)
+dp_models_distribution_measure(dp_distribution *d, dp_columns set,
+							   const double *value, double variance)
 {
 	dp_factor  *f = NULL;
 	double		weight = 1 / variance;
@@ -765,7 +765,7 @@ dp_model_distribution_measure(dp_distribution *d, dp_columns set,
 	if (f == NULL)
 	{
 		f = add_factor(d, set);
-		f->node = dp_model_tree_find(&d->tree, &d->shape, set);
+		f->node = dp_models_tree_find(&d->tree, &d->shape, set);
 		if (f->node < 0)
 			plant_tree(d);
 	}
@@ -777,7 +777,7 @@ dp_model_distribution_measure(dp_distribution *d, dp_columns set,
 }
 
 /*
- * dp_model_distribution_size
+ * dp_models_distribution_size
  *	  Cells that the tree would have with one more set measured.
  *
  * Requires: a set within the shape.
@@ -785,21 +785,21 @@ dp_model_distribution_measure(dp_distribution *d, dp_columns set,
  * Source:	 doc/theory.md T70.
  */
 double
-dp_model_distribution_size(const dp_distribution *d, dp_columns more)
+dp_models_distribution_size(const dp_distribution *d, dp_columns more)
 {
 	const dp_host *host = d->host;
 	dp_columns *sets;
 	double		cells;
 	int			i;
 
-	if (dp_model_tree_find(&d->tree, &d->shape, more) >= 0)
+	if (dp_models_tree_find(&d->tree, &d->shape, more) >= 0)
 		return d->cells;
 	sets = host->allocate(host->state,
 						  sizeof(dp_columns) * (size_t) (d->nfactors + 1));
 	for (i = 0; i < d->nfactors; i++)
 		sets[i] = d->factor[i].set;
 	sets[d->nfactors] = more;
-	cells = dp_model_tree_make(&d->shape, sets, d->nfactors + 1, NULL);
+	cells = dp_models_tree_make(&d->shape, sets, d->nfactors + 1, NULL);
 	host->release(host->state, sets);
 	return cells;
 }
@@ -810,9 +810,9 @@ distribution_normalise(dp_distribution *d, int i)
 {
 	const dp_tree_node *node = &d->tree.node[i];
 	const dp_host *host = d->host;
-	int64_t		cells = (int64_t) dp_model_shape_cells(&d->shape, node->set);
-	int64_t		apart = (int64_t) dp_model_shape_cells(&d->shape,
-													   node->separator);
+	int64_t		cells = (int64_t) dp_models_shape_cells(&d->shape, node->set);
+	int64_t		apart = (int64_t) dp_models_shape_cells(&d->shape,
+														node->separator);
 	double	   *table = d->conditional[i];
 	double	   *most = host->allocate(host->state,
 									  2 * sizeof(double) * (size_t) apart);
@@ -822,25 +822,26 @@ distribution_normalise(dp_distribution *d, int i)
 	table_maximum(&d->shape, node->set, table, node->separator, most);
 	for (k = 0; k < apart; k++)
 		most[k] = -most[k];
-	dp_model_table_add(&d->shape, node->set, table, node->separator, most);
+	dp_models_table_add(&d->shape, node->set, table, node->separator, most);
 	for (k = 0; k < cells; k++)
 		table[k] = table[k] > -700 ? exp(table[k]) : 0;
-	dp_model_table_sum(&d->shape, node->set, table, node->separator, sum);
+	dp_models_table_sum(&d->shape, node->set, table, node->separator, sum);
 	for (k = 0; k < apart; k++)
 	{
 		most[k] = log(sum[k]) - most[k];
 		sum[k] = 1 / sum[k];
 	}
-	dp_model_table_multiply(&d->shape, node->set, table, node->separator, sum);
+	dp_models_table_multiply(&d->shape, node->set, table, node->separator,
+							 sum);
 	if (node->parent >= 0)
-		dp_model_table_add(&d->shape, d->tree.node[node->parent].set,
-						   d->conditional[node->parent], node->separator,
-						   most);
+		dp_models_table_add(&d->shape, d->tree.node[node->parent].set,
+							d->conditional[node->parent], node->separator,
+							most);
 	host->release(host->state, most);
 }
 
 /*
- * dp_model_distribution_infer
+ * dp_models_distribution_infer
  *	  Bring conditionals, beliefs and the factors' marginals up to date with
  *	  the potentials.
  *
@@ -849,7 +850,7 @@ distribution_normalise(dp_distribution *d, int i)
  * Source:	 doc/theory.md T70.
  */
 void
-dp_model_distribution_infer(dp_distribution *d)
+dp_models_distribution_infer(dp_distribution *d)
 {
 	const dp_host *host = d->host;
 	int			i;
@@ -857,11 +858,11 @@ dp_model_distribution_infer(dp_distribution *d)
 
 	for (i = 0; i < d->tree.nodes; i++)
 		memset(d->conditional[i], 0, sizeof(double) *
-			   (size_t) dp_model_shape_cells(&d->shape, d->tree.node[i].set));
+			   (size_t) dp_models_shape_cells(&d->shape, d->tree.node[i].set));
 	for (i = 0; i < d->nfactors; i++)
-		dp_model_table_add(&d->shape, d->tree.node[d->factor[i].node].set,
-						   d->conditional[d->factor[i].node], d->factor[i].set,
-						   d->factor[i].potential);
+		dp_models_table_add(&d->shape, d->tree.node[d->factor[i].node].set,
+							d->conditional[d->factor[i].node],
+							d->factor[i].set, d->factor[i].potential);
 	for (i = d->tree.nodes - 1; i >= 0; i--)
 	{
 		pulse(host);
@@ -870,28 +871,28 @@ dp_model_distribution_infer(dp_distribution *d)
 	for (i = 0; i < d->tree.nodes; i++)
 	{
 		const dp_tree_node *node = &d->tree.node[i];
-		size_t		apart = (size_t) dp_model_shape_cells(&d->shape,
-														  node->separator);
+		size_t		apart = (size_t) dp_models_shape_cells(&d->shape,
+														   node->separator);
 		double	   *share;
 
 		pulse(host);
 		memcpy(d->belief[i], d->conditional[i], sizeof(double) *
-			   (size_t) dp_model_shape_cells(&d->shape, node->set));
+			   (size_t) dp_models_shape_cells(&d->shape, node->set));
 		if (node->parent < 0)
 			continue;
 		share = host->allocate(host->state, sizeof(double) * apart);
-		dp_model_table_sum(&d->shape, d->tree.node[node->parent].set,
-						   d->belief[node->parent], node->separator, share);
-		dp_model_table_multiply(&d->shape, node->set, d->belief[i],
-								node->separator, share);
+		dp_models_table_sum(&d->shape, d->tree.node[node->parent].set,
+							d->belief[node->parent], node->separator, share);
+		dp_models_table_multiply(&d->shape, node->set, d->belief[i],
+								 node->separator, share);
 		host->release(host->state, share);
 	}
 	for (i = 0; i < d->nfactors; i++)
 	{
 		dp_factor  *f = &d->factor[i];
 
-		dp_model_table_sum(&d->shape, d->tree.node[f->node].set,
-						   d->belief[f->node], f->set, f->marginal);
+		dp_models_table_sum(&d->shape, d->tree.node[f->node].set,
+							d->belief[f->node], f->set, f->marginal);
 		for (k = 0; k < f->cells; k++)
 			f->marginal[k] *= d->total;
 	}
@@ -962,7 +963,7 @@ distribution_table_of(const question *q, dp_columns set)
 	const dp_host *host = q->d->host;
 
 	return host->allocate(host->state, sizeof(double) *
-						  (size_t) dp_model_shape_cells(&q->d->shape, set));
+						  (size_t) dp_models_shape_cells(&q->d->shape, set));
 }
 
 /* Make the table that node i hands up; false when that is too much work. */
@@ -976,9 +977,9 @@ ask_node(question *q, int i)
 	double	   *table = distribution_table_of(q, set);
 	int			k;
 
-	dp_model_table_sum(&d->shape, node->set,
-					   i == q->top ? d->belief[i] : d->conditional[i], set,
-					   table);
+	dp_models_table_sum(&d->shape, node->set,
+						i == q->top ? d->belief[i] : d->conditional[i], set,
+						table);
 	for (k = i + 1; k < d->tree.nodes; k++)
 	{
 		dp_columns	both;
@@ -989,7 +990,7 @@ ask_node(question *q, int i)
 			continue;
 		both = set | q->handed_set[k];
 		next_set = both & (keep | pending(q, i, k));
-		if (dp_model_shape_cells(&d->shape, both) > q->most)
+		if (dp_models_shape_cells(&d->shape, both) > q->most)
 		{
 			d->host->release(d->host->state, table);
 			return false;
@@ -1007,7 +1008,7 @@ ask_node(question *q, int i)
 }
 
 /*
- * dp_model_distribution_marginal
+ * dp_models_distribution_marginal
  *	  The counts that the distribution expects in the cells of a set.
  *
  * Requires: everything inferred; set not empty, within the shape, with at
@@ -1017,20 +1018,20 @@ ask_node(question *q, int i)
  * Source:	 doc/theory.md T70.
  */
 dp_status
-dp_model_distribution_marginal(const dp_distribution *d, dp_columns set,
-							   double most, double *out)
+dp_models_distribution_marginal(const dp_distribution *d, dp_columns set,
+								double most, double *out)
 {
 	const dp_host *host = d->host;
-	int64_t		cells = (int64_t) dp_model_shape_cells(&d->shape, set);
-	int			at = dp_model_tree_find(&d->tree, &d->shape, set);
+	int64_t		cells = (int64_t) dp_models_shape_cells(&d->shape, set);
+	int			at = dp_models_tree_find(&d->tree, &d->shape, set);
 	bool		done = true;
 	question	q;
 	int64_t		k;
 	int			i;
 
 	if (at >= 0)
-		dp_model_table_sum(&d->shape, d->tree.node[at].set, d->belief[at], set,
-						   out);
+		dp_models_table_sum(&d->shape, d->tree.node[at].set, d->belief[at],
+							set, out);
 	else
 	{
 		memset(&q, 0, sizeof(q));

@@ -41,10 +41,10 @@ typedef struct dp_shape
 
 /* ---- tables (distribution.c) ---- */
 
-extern double dp_model_shape_cells(const dp_shape *shape, dp_columns set);
-extern void dp_model_table_sum(const dp_shape *shape, dp_columns large_set,
-							   const double *large, dp_columns small_set,
-							   double *small);
+extern double dp_models_shape_cells(const dp_shape *shape, dp_columns set);
+extern void dp_models_table_sum(const dp_shape *shape, dp_columns large_set,
+								const double *large, dp_columns small_set,
+								double *small);
 
 /* ---- junction trees (distribution.c) ---- */
 
@@ -93,38 +93,38 @@ typedef struct dp_distribution
 	double		step;			/* of the last descent */
 } dp_distribution;
 
-extern dp_distribution *dp_model_distribution_make(const dp_host *host,
-												   const dp_shape *shape,
-												   double total);
-extern void dp_model_distribution_free(dp_distribution *d);
-extern void dp_model_distribution_measure(dp_distribution *d, dp_columns set,
-										  const double *value,
-										  double variance);
-extern double dp_model_distribution_size(const dp_distribution *d,
-										 dp_columns more);
-extern void dp_model_distribution_infer(dp_distribution *d);
-extern dp_status dp_model_distribution_marginal(const dp_distribution *d,
-												dp_columns set, double most,
-												double *out);
-extern void dp_model_distribution_fit(dp_distribution *d, int iterations,
-									  double tolerance, double enough);
+extern dp_distribution *dp_models_distribution_make(const dp_host *host,
+													const dp_shape *shape,
+													double total);
+extern void dp_models_distribution_free(dp_distribution *d);
+extern void dp_models_distribution_measure(dp_distribution *d, dp_columns set,
+										   const double *value,
+										   double variance);
+extern double dp_models_distribution_size(const dp_distribution *d,
+										  dp_columns more);
+extern void dp_models_distribution_infer(dp_distribution *d);
+extern dp_status dp_models_distribution_marginal(const dp_distribution *d,
+												 dp_columns set, double most,
+												 double *out);
+extern void dp_models_distribution_fit(dp_distribution *d, int iterations,
+									   double tolerance, double enough);
 /* What the fit minimises; exported for tests. */
-extern double dp_model_distribution_loss(const dp_distribution *d);
+extern double dp_models_distribution_loss(const dp_distribution *d);
 
 /* ---- rows (fit.c) ---- */
 
-extern dp_status dp_model_distribution_sample(const dp_distribution *d,
-											  dp_source *source, int64_t rows,
-											  int32_t *places);
+extern dp_status dp_models_distribution_sample(const dp_distribution *d,
+											   dp_source *source, int64_t rows,
+											   int32_t *places);
 /* Parts of sampling; exported for tests. */
-extern dp_status dp_model_sample_uniform(dp_source *source, double *out);
-extern dp_status dp_model_sample_share(dp_source *source, const double *odds,
-									   int64_t n, double mass, int64_t rows,
-									   int64_t *counts);
+extern dp_status dp_models_sample_uniform(dp_source *source, double *out);
+extern dp_status dp_models_sample_share(dp_source *source, const double *odds,
+										int64_t n, double mass, int64_t rows,
+										int64_t *counts);
 
 /* ---- steps of multiplicative weights (multiplicative.c) ---- */
-extern void dp_model_weights_step(double *p, int64_t n, const double *factor,
-								  const int32_t *place, double least);
+extern void dp_models_weights_step(double *p, int64_t n, const double *factor,
+								   const int32_t *place, double least);
 
 /* A marginal table that may be measured. */
 typedef struct dp_generator_table
@@ -185,48 +185,49 @@ typedef struct dp_generator_step
 } dp_generator_step;
 
 extern dp_uint128
-			dp_model_score_sensitivity(const dp_generator_terms *t);
-extern dp_status dp_model_generator_step_make(const dp_generator_terms *t,
-											  double epsilon, double sigma,
-											  dp_generator_step *out);
-extern dp_status dp_model_generator_step_last(const dp_generator_terms *t,
-											  dp_fixed left,
-											  dp_generator_step *out);
+			dp_models_score_sensitivity(const dp_generator_terms *t);
+extern dp_status dp_models_generator_step_make(const dp_generator_terms *t,
+											   double epsilon, double sigma,
+											   dp_generator_step *out);
+extern dp_status dp_models_generator_step_last(const dp_generator_terms *t,
+											   dp_fixed left,
+											   dp_generator_step *out);
 
 /* ---- the adaptive generator (generator.c); for tests, all but run ---- */
 
-extern void dp_model_generator_score(const dp_generator_terms *t, int table,
-									 const int64_t *expected, double sigma,
-									 dp_int128 *out);
-extern dp_status dp_model_generator_choose(dp_source *source,
-										   const dp_generator_terms *t,
-										   const dp_generator_step *step,
-										   const int *candidate,
-										   int ncandidates,
-										   int64_t *const *expected,
-										   dp_int128 *score, int *chosen);
-extern dp_status dp_model_generator_measure(dp_source *source,
-											const dp_host *host,
+extern void dp_models_generator_score(const dp_generator_terms *t, int table,
+									  const int64_t *expected, double sigma,
+									  dp_int128 *out);
+extern dp_status dp_models_generator_choose(dp_source *source,
+											const dp_generator_terms *t,
 											const dp_generator_step *step,
-											const int64_t *counts,
-											int64_t cells, double *out);
-extern dp_status dp_model_generator_run(const dp_host *host, dp_source *source,
-										const dp_generator_terms *t,
-										dp_fixed rho, dp_distribution **out,
-										dp_generator_report *report);
+											const int *candidate,
+											int ncandidates,
+											int64_t *const *expected,
+											dp_int128 *score, int *chosen);
+extern dp_status dp_models_generator_measure(dp_source *source,
+											 const dp_host *host,
+											 const dp_generator_step *step,
+											 const int64_t *counts,
+											 int64_t cells, double *out);
+extern dp_status dp_models_generator_run(const dp_host *host,
+										 dp_source *source,
+										 const dp_generator_terms *t,
+										 dp_fixed rho, dp_distribution **out,
+										 dp_generator_report *report);
 
 /* ---- rows nearer to the expected counts (fit.c) ---- */
 
-extern dp_status dp_model_generator_polish(const dp_distribution *d,
-										   const dp_generator_terms *t,
-										   dp_source *source, int64_t rows,
-										   int32_t *places);
+extern dp_status dp_models_generator_polish(const dp_distribution *d,
+											const dp_generator_terms *t,
+											dp_source *source, int64_t rows,
+											int32_t *places);
 
 /* ---- what rounding to rows adds (rows_error.c) ---- */
-extern void dp_model_generator_rows_error(const dp_distribution *d,
-										  const dp_generator_terms *t,
-										  int64_t rows, const int32_t *places,
-										  dp_generator_report *report);
+extern void dp_models_generator_rows_error(const dp_distribution *d,
+										   const dp_generator_terms *t,
+										   int64_t rows, const int32_t *places,
+										   dp_generator_report *report);
 
 /* ---- multiplicative weights over all cells (mwem.c) ---- */
 
@@ -239,25 +240,25 @@ typedef struct dp_mwem
 	double	   *p;				/* probabilities of the cells */
 } dp_mwem;
 
-extern int	dp_model_mwem_rounds(const dp_generator_terms *t, double epsilon,
-								 double total);
-extern dp_status dp_model_mwem_run(const dp_host *host, dp_source *source,
-								   const dp_generator_terms *t,
-								   const dp_rational *epsilon, int rounds,
-								   dp_mwem *out, dp_generator_report *report);
-extern double dp_model_mwem_theorem_alpha(double universe, double queries,
-										  double n, double epsilon,
-										  double beta);
+extern int	dp_models_mwem_rounds(const dp_generator_terms *t, double epsilon,
+								  double total);
+extern dp_status dp_models_mwem_run(const dp_host *host, dp_source *source,
+									const dp_generator_terms *t,
+									const dp_rational *epsilon, int rounds,
+									dp_mwem *out, dp_generator_report *report);
+extern double dp_models_mwem_theorem_alpha(double universe, double queries,
+										   double n, double epsilon,
+										   double beta);
 /* For tests and after an error; the server frees memory as a whole. */
-extern void dp_model_mwem_free(dp_mwem *w);
-extern void dp_model_mwem_marginal(const dp_mwem *w, dp_columns set,
-								   double *out);
-extern dp_status dp_model_mwem_sample(const dp_mwem *w, dp_source *source,
-									  int64_t rows, int32_t *places);
-extern void dp_model_mwem_rows_error(const dp_mwem *w,
-									 const dp_generator_terms *t, int64_t rows,
-									 const int32_t *places,
-									 dp_generator_report *report);
+extern void dp_models_mwem_free(dp_mwem *w);
+extern void dp_models_mwem_marginal(const dp_mwem *w, dp_columns set,
+									double *out);
+extern dp_status dp_models_mwem_sample(const dp_mwem *w, dp_source *source,
+									   int64_t rows, int32_t *places);
+extern void dp_models_mwem_rows_error(const dp_mwem *w,
+									  const dp_generator_terms *t,
+									  int64_t rows, const int32_t *places,
+									  dp_generator_report *report);
 
 #define DP_ITERATE_ROUNDS 400
 #define DP_ITERATE_WEIGHTS (INT64_C(1) << 24)	/* queries times cells */
@@ -311,25 +312,25 @@ typedef struct dp_iterate_step
 } dp_iterate_step;
 
 /* ---- iterate.c ---- */
-extern dp_status dp_model_iterate(const dp_host *host, dp_source *source,
-								  const dp_iterate_terms *terms,
-								  const int32_t *weights,
-								  const int64_t *counts, double *probability,
-								  dp_iterate_step *steps, int *taken);
-extern void dp_model_iterate_guess(const dp_iterate_terms *terms,
+extern dp_status dp_models_iterate(const dp_host *host, dp_source *source,
+								   const dp_iterate_terms *terms,
 								   const int32_t *weights,
-								   const double *probability,
-								   int64_t *guesses);
-extern dp_status dp_model_iterate_round(const dp_host *host,
-										dp_source *source,
-										const dp_iterate_terms *terms,
-										const int64_t *guesses,
-										const int64_t *counts,
-										dp_iterate_step *step);
+								   const int64_t *counts, double *probability,
+								   dp_iterate_step *steps, int *taken);
+extern void dp_models_iterate_guess(const dp_iterate_terms *terms,
+									const int32_t *weights,
+									const double *probability,
+									int64_t *guesses);
+extern dp_status dp_models_iterate_round(const dp_host *host,
+										 dp_source *source,
+										 const dp_iterate_terms *terms,
+										 const int64_t *guesses,
+										 const int64_t *counts,
+										 dp_iterate_step *step);
 
 /* ---- iterate.c; private to the two ---- */
 
-extern int64_t dp_model_iterate_candidates(int64_t cells, int64_t size);
+extern int64_t dp_models_iterate_candidates(int64_t cells, int64_t size);
 
 /* Limits of one selection; all of them are about public numbers. */
 #define DP_SMALLDB_CANDIDATES (UINT64_C(1) << 32)
@@ -398,58 +399,58 @@ typedef struct dp_smalldb_worker
 } dp_smalldb_worker;
 
 /* ---- sizes and accuracy (smalldb.c) ---- */
-extern dp_status dp_model_smalldb_size(double queries, double alpha,
-									   uint64_t *size);
-extern dp_status dp_model_smalldb_size_for_dimension(uint64_t cells,
-													 uint64_t dimension,
-													 double alpha,
-													 uint64_t *size);
-extern double dp_model_smalldb_log_candidates(uint64_t cells, uint64_t size);
-extern double dp_model_smalldb_net_error(double log_candidates, double n,
-										 double epsilon, double beta);
-extern double dp_model_smalldb_size_error(double queries, uint64_t size);
-extern double dp_model_smalldb_size_error_for_dimension(uint64_t cells,
-														uint64_t dimension,
-														uint64_t size);
-extern double dp_model_smalldb_theorem_alpha(uint64_t cells, double queries,
-											 double n, double epsilon,
-											 double beta);
-extern dp_status dp_model_smalldb_shape_make(uint64_t cells, uint64_t queries,
-											 uint64_t size,
-											 dp_smalldb_shape *out);
+extern dp_status dp_models_smalldb_size(double queries, double alpha,
+										uint64_t *size);
+extern dp_status dp_models_smalldb_size_for_dimension(uint64_t cells,
+													  uint64_t dimension,
+													  double alpha,
+													  uint64_t *size);
+extern double dp_models_smalldb_log_candidates(uint64_t cells, uint64_t size);
+extern double dp_models_smalldb_net_error(double log_candidates, double n,
+										  double epsilon, double beta);
+extern double dp_models_smalldb_size_error(double queries, uint64_t size);
+extern double dp_models_smalldb_size_error_for_dimension(uint64_t cells,
+														 uint64_t dimension,
+														 uint64_t size);
+extern double dp_models_smalldb_theorem_alpha(uint64_t cells, double queries,
+											  double n, double epsilon,
+											  double beta);
+extern dp_status dp_models_smalldb_shape_make(uint64_t cells, uint64_t queries,
+											  uint64_t size,
+											  dp_smalldb_shape *out);
 
 /* ---- the problem (smalldb.c) ---- */
-extern size_t dp_model_smalldb_memory(const dp_smalldb_shape *shape);
-extern dp_status dp_model_smalldb_make(const dp_smalldb_shape *shape,
-									   const uint8_t *weights,
-									   const int64_t *counts, int64_t n,
-									   void *memory, dp_smalldb *out);
-extern size_t dp_model_smalldb_worker_memory(const dp_smalldb *problem);
-extern void dp_model_smalldb_worker_make(dp_smalldb *problem, void *memory,
-										 dp_smalldb_worker *out);
-extern dp_int128 dp_model_smalldb_score(const dp_smalldb *problem,
-										uint64_t level);
-extern void dp_model_smalldb_unrank(const dp_smalldb *problem, uint64_t rank,
-									uint32_t *cells);
+extern size_t dp_models_smalldb_memory(const dp_smalldb_shape *shape);
+extern dp_status dp_models_smalldb_make(const dp_smalldb_shape *shape,
+										const uint8_t *weights,
+										const int64_t *counts, int64_t n,
+										void *memory, dp_smalldb *out);
+extern size_t dp_models_smalldb_worker_memory(const dp_smalldb *problem);
+extern void dp_models_smalldb_worker_make(dp_smalldb *problem, void *memory,
+										  dp_smalldb_worker *out);
+extern dp_int128 dp_models_smalldb_score(const dp_smalldb *problem,
+										 uint64_t level);
+extern void dp_models_smalldb_unrank(const dp_smalldb *problem, uint64_t rank,
+									 uint32_t *cells);
 
 /* ---- the draw (smalldb.c) ---- */
-extern size_t dp_model_smalldb_draw_memory(const dp_smalldb *problem);
-extern dp_status dp_model_smalldb_draw(dp_source *source, dp_smalldb *problem,
-									   const dp_rational *rate,
-									   dp_smalldb_worker *workers, int count,
-									   void *memory, uint64_t *level,
-									   uint64_t *rank);
+extern size_t dp_models_smalldb_draw_memory(const dp_smalldb *problem);
+extern dp_status dp_models_smalldb_draw(dp_source *source, dp_smalldb *problem,
+										const dp_rational *rate,
+										dp_smalldb_worker *workers, int count,
+										void *memory, uint64_t *level,
+										uint64_t *rank);
 
 /* ---- scans (smalldb_scan.c) ---- */
-extern bool dp_model_smalldb_step(dp_smalldb_worker *worker);
-extern void dp_model_smalldb_begin(dp_smalldb *problem, dp_smalldb_scan scan,
-								   uint64_t level);
-extern uint64_t dp_model_smalldb_candidate(dp_smalldb_worker *worker,
-										   uint64_t rank);
+extern bool dp_models_smalldb_step(dp_smalldb_worker *worker);
+extern void dp_models_smalldb_begin(dp_smalldb *problem, dp_smalldb_scan scan,
+									uint64_t level);
+extern uint64_t dp_models_smalldb_candidate(dp_smalldb_worker *worker,
+											uint64_t rank);
 
 /* ---- threads (smalldb_scan.c) ---- */
-extern void dp_model_smalldb_threads_start(dp_threads *threads,
-										   dp_smalldb_worker *workers,
-										   int count);
+extern void dp_models_smalldb_threads_start(dp_threads *threads,
+											dp_smalldb_worker *workers,
+											int count);
 
 #endif							/* DP_MODELS_H */

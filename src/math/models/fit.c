@@ -27,15 +27,15 @@
 #define HALVINGS 40				/* before a fit is taken to be at rest */
 
 /*
- * dp_model_distribution_loss
+ * dp_models_distribution_loss
  *	  Half of the weighted sum of squared differences.
  *
- * Requires: marginals up to date (dp_model_distribution_infer).
+ * Requires: marginals up to date (dp_models_distribution_infer).
  * Gives:	 as said; 0 with nothing measured.
  * Source:	 doc/theory.md T70.
  */
 double
-dp_model_distribution_loss(const dp_distribution *d)
+dp_models_distribution_loss(const dp_distribution *d)
 {
 	double		loss = 0;
 	int			i;
@@ -84,7 +84,7 @@ move(dp_distribution *d, double step)
 	for (i = 0; i < d->nfactors; i++)
 		for (k = 0; k < d->factor[i].cells; k++)
 			d->factor[i].potential[k] -= step * d->factor[i].gradient[k];
-	dp_model_distribution_infer(d);
+	dp_models_distribution_infer(d);
 }
 
 /* The fall of the loss that the gradient promises for the move made. */
@@ -147,7 +147,7 @@ enough_loss(const dp_distribution *d)
 }
 
 /*
- * dp_model_distribution_fit
+ * dp_models_distribution_fit
  *	  At most `iterations` steps from the distribution as it is; fewer when
  *	  the loss falls by less than `tolerance` of itself ten times in a row, or
  *	  is at most `enough` times what suffices: a better fit would be a fit to
@@ -158,8 +158,8 @@ enough_loss(const dp_distribution *d)
  * Source:	 doc/theory.md T70.
  */
 void
-dp_model_distribution_fit(dp_distribution *d, int iterations, double tolerance,
-						  double enough)
+dp_models_distribution_fit(dp_distribution *d, int iterations,
+						   double tolerance, double enough)
 {
 	const dp_host *host = d->host;
 	size_t		cells = 0;
@@ -171,8 +171,8 @@ dp_model_distribution_fit(dp_distribution *d, int iterations, double tolerance,
 	for (i = 0; i < d->nfactors; i++)
 		cells += (size_t) d->factor[i].cells;
 	before = host->allocate(host->state, sizeof(double) * (cells + 1));
-	dp_model_distribution_infer(d);
-	loss = dp_model_distribution_loss(d);
+	dp_models_distribution_infer(d);
+	loss = dp_models_distribution_loss(d);
 	d->step = 0;
 	for (i = 0; i < iterations && calm < 10 && loss > enough * enough_loss(d);
 		 i++)
@@ -185,13 +185,13 @@ dp_model_distribution_fit(dp_distribution *d, int iterations, double tolerance,
 		unit = unit_step(d);
 		d->step = d->step > 0 ? fmin(2 * d->step, FARTHEST * unit) : unit;
 		move(d, d->step);
-		now = dp_model_distribution_loss(d);
+		now = dp_models_distribution_loss(d);
 		for (halved = 0; loss - now < promised(d, before) / 2 &&
 			 halved < HALVINGS; halved++)
 		{
 			move(d, -d->step / 2);
 			d->step /= 2;
-			now = dp_model_distribution_loss(d);
+			now = dp_models_distribution_loss(d);
 		}
 		calm = loss - now <= tolerance * loss ? calm + 1 : 0;
 		loss = now;
@@ -259,7 +259,7 @@ static void
 fit_add_target(polish *p, dp_columns set, int64_t rows)
 {
 	target	   *t = &p->target[p->ntargets];
-	int64_t		cells = (int64_t) dp_model_shape_cells(p->shape, set);
+	int64_t		cells = (int64_t) dp_models_shape_cells(p->shape, set);
 	int64_t		stride = 1;
 	int64_t		k;
 	int			i;
@@ -268,7 +268,7 @@ fit_add_target(polish *p, dp_columns set, int64_t rows)
 	t->columns = 0;
 	t->excess = p->host->allocate(p->host->state,
 								  sizeof(double) * (size_t) cells);
-	if (dp_model_distribution_marginal(p->d, set, MOST_PRODUCT, t->excess) !=
+	if (dp_models_distribution_marginal(p->d, set, MOST_PRODUCT, t->excess) !=
 		DP_OK)
 	{
 		p->host->release(p->host->state, t->excess);
@@ -400,9 +400,9 @@ improve(polish *p, int32_t *row, int column)
 		uint64_t	drawn;
 		dp_status	status;
 
-		status = dp_mech_uniform_below(p->source,
-									   (uint64_t) (size - WINDOW + 1),
-									   &drawn);
+		status = dp_noise_uniform_below(p->source,
+										(uint64_t) (size - WINDOW + 1),
+										&drawn);
 		if (status != DP_OK)
 			return status;
 		first = (int64_t) drawn;
@@ -425,22 +425,22 @@ improve(polish *p, int32_t *row, int column)
 }
 
 /*
- * dp_model_generator_polish
+ * dp_models_generator_polish
  *	  Change places of rows so that the rows' counts of the terms' tables come
  *	  nearer to what the distribution expects.  Time is bounded, whatever the
  *	  number of rows; the first ones are looked at first, so rows should be in
  *	  an order without meaning.
  *
- * Requires: everything inferred; places of dp_model_distribution_sample; the
+ * Requires: everything inferred; places of dp_models_distribution_sample; the
  *			 terms' shape is d's.
  * Gives:	 DP_OK: the sum of squared differences, over the terms' tables and
  *			 the nodes, is not larger than before; DP_E_RANDOM.
  * Source:	 doc/theory.md T70 (post-processing only).
  */
 dp_status
-dp_model_generator_polish(const dp_distribution *d,
-						  const dp_generator_terms *t, dp_source *source,
-						  int64_t rows, int32_t *places)
+dp_models_generator_polish(const dp_distribution *d,
+						   const dp_generator_terms *t, dp_source *source,
+						   int64_t rows, int32_t *places)
 {
 	int			columns = d->shape.columns;
 	dp_status	status = DP_OK;
@@ -482,7 +482,7 @@ dp_model_generator_polish(const dp_distribution *d,
  */
 
 /*
- * dp_model_sample_uniform
+ * dp_models_sample_uniform
  *	  A number drawn uniformly from the multiples of 2^-53 in [0, 1).
  *
  * Requires: source, out non-NULL.
@@ -490,10 +490,10 @@ dp_model_generator_polish(const dp_distribution *d,
  * Source:	 doc/theory.md T70 (post-processing only).
  */
 dp_status
-dp_model_sample_uniform(dp_source *source, double *out)
+dp_models_sample_uniform(dp_source *source, double *out)
 {
 	uint64_t	bits;
-	dp_status	status = dp_mech_random_bytes(source, &bits, sizeof(bits));
+	dp_status	status = dp_noise_random_bytes(source, &bits, sizeof(bits));
 
 	if (status == DP_OK)
 		*out = (double) (bits >> 11) * 0x1p-53;
@@ -501,7 +501,7 @@ dp_model_sample_uniform(dp_source *source, double *out)
 }
 
 /*
- * dp_model_sample_share
+ * dp_models_sample_share
  *	  Share rows out among n cells by their odds: cell i gets
  *	  rows * odds[i] / mass rounded down, and at most one more.
  *
@@ -512,8 +512,8 @@ dp_model_sample_uniform(dp_source *source, double *out)
  * Source:	 doc/theory.md T70 (systematic sampling).
  */
 dp_status
-dp_model_sample_share(dp_source *source, const double *odds, int64_t n,
-					  double mass, int64_t rows, int64_t *counts)
+dp_models_sample_share(dp_source *source, const double *odds, int64_t n,
+					   double mass, int64_t rows, int64_t *counts)
 {
 	double		scale = mass > 0 ? (double) rows / mass : 0;
 	double		sum = 0;
@@ -522,7 +522,7 @@ dp_model_sample_share(dp_source *source, const double *odds, int64_t n,
 	int64_t		picked = 0;
 	int64_t		likeliest = 0;
 	int64_t		i;
-	dp_status	status = dp_model_sample_uniform(source, &start);
+	dp_status	status = dp_models_sample_uniform(source, &start);
 
 	if (status != DP_OK)
 		return status;
@@ -614,8 +614,8 @@ prepare(lot *l, const dp_distribution *d, int node, int64_t rows)
 			l->stride[i] = stride;
 			stride *= d->shape.size[i];
 		}
-	l->apart = (int64_t) dp_model_shape_cells(&d->shape, l->node->separator);
-	l->rest = (int64_t) dp_model_shape_cells(&d->shape, others);
+	l->apart = (int64_t) dp_models_shape_cells(&d->shape, l->node->separator);
+	l->rest = (int64_t) dp_models_shape_cells(&d->shape, others);
 	l->rest_at = host->allocate(host->state,
 								sizeof(int64_t) * (size_t) l->rest);
 	for (i = 0; i < l->rest; i++)
@@ -690,7 +690,7 @@ shuffle(const dp_distribution *d, dp_source *source, int64_t *order,
 		int64_t		kept = order[n - 1];
 
 		pulse(d, n);
-		status = dp_mech_uniform_below(source, (uint64_t) n, &k);
+		status = dp_noise_uniform_below(source, (uint64_t) n, &k);
 		if (status != DP_OK)
 			break;
 		order[n - 1] = order[k];
@@ -715,8 +715,8 @@ deal(lot *l, dp_source *source, int64_t cell, int32_t *places)
 		return DP_OK;
 	for (i = 0; i < l->rest; i++)
 		mass += l->share[i] = l->odds[base + l->rest_at[i]];
-	status = dp_model_sample_share(source, l->share, l->rest, mass, rows,
-								   l->counts);
+	status = dp_models_sample_share(source, l->share, l->rest, mass, rows,
+									l->counts);
 	if (status == DP_OK)
 		status = shuffle(l->d, source, order, rows);
 	for (i = 0; i < l->rest && status == DP_OK; i++)
@@ -738,7 +738,7 @@ deal(lot *l, dp_source *source, int64_t cell, int32_t *places)
 }
 
 /*
- * dp_model_distribution_sample
+ * dp_models_distribution_sample
  *	  Draw rows; the place of row i in column k is places[i * columns + k].
  *
  * Requires: everything inferred; rows >= 0; sizes below 2^31; places of
@@ -747,8 +747,8 @@ deal(lot *l, dp_source *source, int64_t cell, int32_t *places)
  * Source:	 doc/theory.md T70.
  */
 dp_status
-dp_model_distribution_sample(const dp_distribution *d, dp_source *source,
-							 int64_t rows, int32_t *places)
+dp_models_distribution_sample(const dp_distribution *d, dp_source *source,
+							  int64_t rows, int32_t *places)
 {
 	dp_status	status = DP_OK;
 	int			i;

@@ -56,7 +56,7 @@ typedef struct bounds
 static double
 generator_table_cells(const bounds *b, dp_columns set)
 {
-	return dp_model_shape_cells(b->shape, set);
+	return dp_models_shape_cells(b->shape, set);
 }
 
 static double *
@@ -147,7 +147,7 @@ narrow_by_rounds(bounds *b, int table)
 
 		if (e->closing || (set & ~from) != 0)
 			continue;
-		dp_model_table_sum(b->shape, from, e->value, set, b->g->noisy);
+		dp_models_table_sum(b->shape, from, e->value, set, b->g->noisy);
 		narrow(&b->of[table], (int64_t) cells, b->g->noisy,
 			   half_width(sigma, cell_odds(b, table, &e->odds)));
 	}
@@ -172,7 +172,7 @@ take_mean(bounds *b, int at, dp_columns set)
 
 		if (!e->closing || (set & ~from) != 0)
 			continue;
-		dp_model_table_sum(b->shape, from, e->value, set, b->g->noisy);
+		dp_models_table_sum(b->shape, from, e->value, set, b->g->noisy);
 		for (k = 0; k < cells; k++)
 			out->value[k] += weight * b->g->noisy[k];
 		out->weight += weight;
@@ -231,11 +231,11 @@ generator_combine(bounds *b, dp_columns set, double *value)
 				continue;
 			known = &b->mean[find(b, part)];
 			cells = generator_table_cells(b, part);
-			dp_model_table_sum(b->shape, set, value, part, gap);
+			dp_models_table_sum(b->shape, set, value, part, gap);
 			for (k = 0; k < (int64_t) cells; k++)
 				gap[k] = (known->value[k] - gap[k]) * cells /
 					generator_table_cells(b, set);
-			dp_model_table_add(b->shape, set, value, part, gap);
+			dp_models_table_add(b->shape, set, value, part, gap);
 		}
 	}
 	release(b, gap);
@@ -276,8 +276,8 @@ narrow_above(bounds *b, int table, int part, double *room)
 	int64_t		k;
 
 	memset(room, 0, sizeof(double) * (size_t) cells);
-	dp_model_table_add(b->shape, set, room, b->t->table[part].set,
-					   b->of[part].high);
+	dp_models_table_add(b->shape, set, room, b->t->table[part].set,
+						b->of[part].high);
 	for (k = 0; k < cells; k++)
 		high[k] = fmin(high[k], room[k]);
 }
@@ -293,9 +293,9 @@ narrow_below(bounds *b, int table, int rest, int column, double *room)
 	int64_t		k;
 
 	memset(room, 0, sizeof(double) * (size_t) cells);
-	dp_model_table_add(b->shape, set, room, all[rest].set, b->of[rest].low);
-	dp_model_table_add(b->shape, set, room, all[column].set,
-					   b->of[column].low);
+	dp_models_table_add(b->shape, set, room, all[rest].set, b->of[rest].low);
+	dp_models_table_add(b->shape, set, room, all[column].set,
+						b->of[column].low);
 	for (k = 0; k < cells; k++)
 		low[k] = fmax(low[k], room[k] - b->high);
 }
@@ -343,7 +343,7 @@ find_total(bounds *b)
 
 		if (e->closing)
 			continue;
-		dp_model_table_sum(b->shape, from, e->value, 0, &sum);
+		dp_models_table_sum(b->shape, from, e->value, 0, &sum);
 		narrow(&only, 1, &sum,
 			   half_width(e->sigma * sqrt(generator_table_cells(b, from)),
 										  e->odds.part));
@@ -453,11 +453,11 @@ bound_by_release(const bounds *b, const dp_evidence *e, int table,
 	double		sum = 0;
 	int64_t		k;
 
-	dp_model_table_sum(b->shape, from, e->value, set, b->g->noisy);
+	dp_models_table_sum(b->shape, from, e->value, set, b->g->noisy);
 	for (k = 0; k < (int64_t) cells; k++)
 		sum += fabs(b->g->scratch[k] - b->g->noisy[k]);
 	tighten(b, out, sum +
-			dp_model_generator_noise_bound(
+			dp_models_generator_noise_bound(
 				e->sigma * sqrt(generator_table_cells(b, from) / cells),
 				cells, e->odds.sum));
 }
@@ -472,11 +472,11 @@ home_of(const dp_generator_terms *t, int table)
 
 	for (i = 0; i < t->ntables; i++)
 	{
-		double		cells = dp_model_shape_cells(&t->shape, t->table[i].set);
+		double		cells = dp_models_shape_cells(&t->shape, t->table[i].set);
 
 		if ((t->table[table].set & ~t->table[i].set) != 0 ||
 			(home >= 0 && cells >= least) ||
-			!dp_model_generator_is_whole(t, i))
+			!dp_models_generator_is_whole(t, i))
 			continue;
 		home = i;
 		least = cells;
@@ -520,7 +520,7 @@ bound_passed_over(const bounds *b, int table, dp_bound *out)
 	for (k = 0; k < cells; k++)
 		moved += fabs(g->scratch[k] - (double) g->expected[table][k]);
 	moved += (g->choice_score + g->choice_miss) / (double) r->weight +
-		(double) dp_model_generator_noise_size(g->choice_sigma, cells);
+		(double) dp_models_generator_noise_size(g->choice_sigma, cells);
 	tighten(b, out, moved);
 }
 
@@ -560,7 +560,7 @@ end(bounds *b)
  *	  Bounds of the wanted tables' errors, from public numbers: by what was
  *	  measured, or by the last choice.
  *
- * Requires: after dp_model_generator_remember and the last fit.
+ * Requires: after dp_models_generator_remember and the last fit.
  * Gives:	 the report's errors, and the terms' bounds when there is room.
  * Source:	 doc/theory.md T74, T77.
  */
@@ -580,8 +580,8 @@ generator_estimate(generator *g)
 	{
 		g->bound[i].table = g->bound[i].cell = INFINITY;
 		if (!t->table[i].wanted ||
-			dp_model_distribution_marginal(g->d, t->table[i].set, MOST_PRODUCT,
-										   g->scratch) != DP_OK)
+			dp_models_distribution_marginal(g->d, t->table[i].set,
+											MOST_PRODUCT, g->scratch) != DP_OK)
 			continue;
 		if (g->host->pulse != NULL)
 			g->host->pulse(g->host->state);
@@ -590,7 +590,7 @@ generator_estimate(generator *g)
 		bound_passed_over(&b, i, &g->bound[i]);
 	}
 	end(&b);
-	dp_model_generator_summarize(t, g->bound, g->report);
+	dp_models_generator_summarize(t, g->bound, g->report);
 	if (t->bound != NULL)
 		memcpy(t->bound, g->bound, (size_t) t->ntables * sizeof(dp_bound));
 }
@@ -610,8 +610,8 @@ generator_estimate(generator *g)
  * So where the whole workload fits into the tree, the rounds have one half of
  * rho, and the other half goes to one more release, of all wanted tables.
  *
- * Only dp_model_generator_score, which compares integers with integers, and
- * dp_model_generator_measure read exact counts.  All else is public.
+ * Only dp_models_generator_score, which compares integers with integers, and
+ * dp_models_generator_measure read exact counts.  All else is public.
  * ----------------
  */
 
@@ -634,22 +634,23 @@ static const patience at_the_end = {4e8, 2000};
 static int64_t
 generator_cells_of(const dp_generator_terms *t, int table)
 {
-	return (int64_t) dp_model_shape_cells(&t->shape, t->table[table].set);
+	return (int64_t) dp_models_shape_cells(&t->shape, t->table[table].set);
 }
 
 /*
- * dp_model_generator_score
+ * dp_models_generator_score
  *	  weight * (|| counts - expected ||_1 - what noise of sigma would add).
  *
  * Requires: expected of the table's cells, public; counts and expected below
  *			 2^53 in size.
  * Gives:	 an integer that one unit moves by at most
- *			 dp_model_score_sensitivity.
+ *			 dp_models_score_sensitivity.
  * Source:	 doc/theory.md T72.
  */
 void
-dp_model_generator_score(const dp_generator_terms *t, int table,
-						 const int64_t *expected, double sigma, dp_int128 *out)
+dp_models_generator_score(const dp_generator_terms *t, int table,
+						  const int64_t *expected, double sigma,
+						  dp_int128 *out)
 {
 	const dp_generator_table *r = &t->table[table];
 	int64_t		cells = generator_cells_of(t, table);
@@ -662,52 +663,52 @@ dp_model_generator_score(const dp_generator_terms *t, int table,
 
 		sum += gap < 0 ? -gap : gap;
 	}
-	*out = r->weight * (sum - dp_model_generator_noise_size(sigma, cells));
+	*out = r->weight * (sum - dp_models_generator_noise_size(sigma, cells));
 }
 
 /*
- * dp_model_generator_choose
+ * dp_models_generator_choose
  *	  Choose a candidate by the exponential mechanism on the scores.
  *
  * Requires: candidates are tables; expected of each is public; score of as
  *			 many elements, whose content is private afterwards.
  * Gives:	 DP_OK with the chosen table; the statuses of
- *			 dp_mech_exponential.
+ *			 dp_noise_exponential.
  * Source:	 doc/theory.md T16, T72.
  */
 dp_status
-dp_model_generator_choose(dp_source *source, const dp_generator_terms *t,
-						  const dp_generator_step *step, const int *candidate,
-						  int ncandidates, int64_t *const *expected,
-						  dp_int128 *score, int *chosen)
+dp_models_generator_choose(dp_source *source, const dp_generator_terms *t,
+						   const dp_generator_step *step, const int *candidate,
+						   int ncandidates, int64_t *const *expected,
+						   dp_int128 *score, int *chosen)
 {
 	size_t		index;
 	dp_status	status;
 	int			i;
 
 	for (i = 0; i < ncandidates; i++)
-		dp_model_generator_score(t, candidate[i], expected[candidate[i]],
-								 step->sigma, &score[i]);
-	status = dp_mech_exponential(source, score, (size_t) ncandidates,
-								 &step->rate, &index);
+		dp_models_generator_score(t, candidate[i], expected[candidate[i]],
+								  step->sigma, &score[i]);
+	status = dp_noise_exponential(source, score, (size_t) ncandidates,
+								  &step->rate, &index);
 	if (status == DP_OK)
 		*chosen = candidate[index];
 	return status;
 }
 
 /*
- * dp_model_generator_measure
+ * dp_models_generator_measure
  *	  Release a table: every count with fresh noise.
  *
- * Requires: a step of dp_model_generator_step_make; out of as many cells; host
- *			 is NULL or has its pulse called.
- * Gives:	 DP_OK with out; the statuses of dp_mech_discrete_gaussian.
+ * Requires: a step of dp_models_generator_step_make; out of as many cells;
+ *			 host is NULL or has its pulse called.
+ * Gives:	 DP_OK with out; the statuses of dp_noise_discrete_gaussian.
  * Source:	 doc/theory.md T71.
  */
 dp_status
-dp_model_generator_measure(dp_source *source, const dp_host *host,
-						   const dp_generator_step *step,
-						   const int64_t *counts, int64_t cells, double *out)
+dp_models_generator_measure(dp_source *source, const dp_host *host,
+							const dp_generator_step *step,
+							const int64_t *counts, int64_t cells, double *out)
 {
 	dp_status	status = DP_OK;
 	int64_t		k;
@@ -719,7 +720,7 @@ dp_model_generator_measure(dp_source *source, const dp_host *host,
 		if ((k & (PULSE_CELLS - 1)) == 0 && host != NULL &&
 			host->pulse != NULL)
 			host->pulse(host->state);
-		status = dp_mech_discrete_gaussian(source, &step->noise, &noise);
+		status = dp_noise_discrete_gaussian(source, &step->noise, &noise);
 		if (status == DP_OK)
 			out[k] = (double) (counts[k] + noise);
 	}
@@ -736,9 +737,9 @@ expect(generator *g, int table)
 	int64_t		k;
 
 	/* if that is too much work, as if its columns were independent */
-	if (dp_model_distribution_marginal(g->d, t->table[table].set, MOST_PRODUCT,
-									   g->scratch) != DP_OK)
-		dp_model_generator_independent(g, t->table[table].set, g->scratch);
+	if (dp_models_distribution_marginal(g->d, t->table[table].set,
+										MOST_PRODUCT, g->scratch) != DP_OK)
+		dp_models_generator_independent(g, t->table[table].set, g->scratch);
 	for (k = 0; k < cells; k++)
 		to[k] = (int64_t) floor(g->scratch[k] + .5);
 }
@@ -755,9 +756,9 @@ choose(generator *g)
 			g->host->pulse(g->host->state);
 		expect(g, g->candidate[i]);
 	}
-	return dp_model_generator_choose(g->source, g->t, &g->step, g->candidate,
-									 g->ncandidates, g->expected, g->score,
-									 &g->chosen);
+	return dp_models_generator_choose(g->source, g->t, &g->step, g->candidate,
+									  g->ncandidates, g->expected, g->score,
+									  &g->chosen);
 }
 
 /* Release a table, which is paid for, and add it to the distribution. */
@@ -766,15 +767,15 @@ measure(generator *g, int table, bool closing)
 {
 	dp_status	status;
 
-	status = dp_model_generator_measure(g->source, g->host, &g->step,
-										g->t->table[table].counts,
-										generator_cells_of(g->t, table),
-										g->noisy);
+	status = dp_models_generator_measure(g->source, g->host, &g->step,
+										 g->t->table[table].counts,
+										 generator_cells_of(g->t, table),
+										 g->noisy);
 	if (status != DP_OK)
 		return status;
-	dp_model_distribution_measure(g->d, g->t->table[table].set, g->noisy,
-								  g->step.sigma * g->step.sigma);
-	dp_model_generator_keep(g, table, closing);
+	dp_models_distribution_measure(g->d, g->t->table[table].set, g->noisy,
+								   g->step.sigma * g->step.sigma);
+	dp_models_generator_keep(g, table, closing);
 	return DP_OK;
 }
 
@@ -783,16 +784,17 @@ fit(generator *g, const patience *p)
 {
 	double		steps = fmax(LEAST_STEPS, p->effort / (g->d->cells + 1));
 
-	dp_model_distribution_fit(g->d, (int) fmin(steps, p->most), TOLERANCE, 1);
+	dp_models_distribution_fit(g->d, (int) fmin(steps, p->most), TOLERANCE, 1);
 }
 
 /* Find the tables that the size limit allows by now; public. */
 static void
 generator_find_candidates(generator *g)
 {
-	double		used = dp_acct_fixed_approx(g->used);	/* with this round's */
+	/* with this round's */
+	double		used = dp_accounting_fixed_approx(g->used);
 	double		most = g->t->most_cells *
-		fmin(1, used / dp_acct_fixed_approx(g->rho));
+		fmin(1, used / dp_accounting_fixed_approx(g->rho));
 	int			i;
 
 	g->ncandidates = 0;
@@ -802,7 +804,7 @@ generator_find_candidates(generator *g)
 
 		if (g->host->pulse != NULL)
 			g->host->pulse(g->host->state);
-		cells = dp_model_distribution_size(g->d, g->t->table[i].set);
+		cells = dp_models_distribution_size(g->d, g->t->table[i].set);
 
 		if (cells <= most || cells == g->d->cells)
 			g->candidate[g->ncandidates++] = i;
@@ -818,8 +820,8 @@ was_noise(generator *g)
 	double		moved = 0;
 	int64_t		k;
 
-	if (dp_model_distribution_marginal(g->d, g->t->table[g->chosen].set,
-									   MOST_PRODUCT, g->scratch) != DP_OK)
+	if (dp_models_distribution_marginal(g->d, g->t->table[g->chosen].set,
+										MOST_PRODUCT, g->scratch) != DP_OK)
 		return false;
 	for (k = 0; k < cells; k++)
 		moved += fabs(g->scratch[k] - (double) before[k]);
@@ -856,15 +858,16 @@ static dp_status
 generator_one_round(generator *g, bool *last)
 {
 	dp_fixed	left = g->rho - g->used;
-	dp_fixed	cost = dp_acct_fixed_add(g->step.choice_rho,
-										 g->step.measure_rho);
+	dp_fixed	cost = dp_accounting_fixed_add(g->step.choice_rho,
+											   g->step.measure_rho);
 	dp_status	status = DP_OK;
 
 	if (cost > left / 2)
 	{
 		*last = true;
-		status = dp_model_generator_step_last(g->t, left, &g->step);
-		cost = dp_acct_fixed_add(g->step.choice_rho, g->step.measure_rho);
+		status = dp_models_generator_step_last(g->t, left, &g->step);
+		cost = dp_accounting_fixed_add(g->step.choice_rho,
+									   g->step.measure_rho);
 	}
 	if (status == DP_OK && !pay(g, cost))
 		status = DP_E_RANGE;
@@ -883,8 +886,8 @@ generator_one_round(generator *g, bool *last)
 	{
 		g->sigma /= 2;
 		g->epsilon *= 2;
-		status = dp_model_generator_step_make(g->t, g->epsilon, g->sigma,
-											  &g->step);
+		status = dp_models_generator_step_make(g->t, g->epsilon, g->sigma,
+											   &g->step);
 	}
 	return status;
 }
@@ -903,7 +906,7 @@ workload_fits(const generator *g)
 	for (i = 0; i < t->ntables; i++)
 		if (t->table[i].wanted)
 			sets[n++] = t->table[i].set;
-	cells = dp_model_tree_make(&t->shape, sets, n, NULL);
+	cells = dp_models_tree_make(&t->shape, sets, n, NULL);
 	g->host->release(g->host->state, sets);
 	return cells <= t->most_cells;
 }
@@ -914,17 +917,19 @@ closing_round(generator *g)
 {
 	double		l2 = (double) g->t->sensitivity *
 		(g->t->replace_one ? M_SQRT2 : 1);
-	double		left = dp_acct_fixed_approx(g->rho - g->used) * (1 - 1e-9);
+	double		left = dp_accounting_fixed_approx(g->rho - g->used) *
+	(1 - 1e-9);
 	dp_status	status;
 	int			n = 0;
 	int			i;
 
 	for (i = 0; i < g->t->ntables; i++)
-		n += dp_model_generator_is_whole(g->t, i);
-	status = dp_model_generator_step_make(g->t, g->epsilon,
-										  l2 * sqrt(n / (2 * left)), &g->step);
+		n += dp_models_generator_is_whole(g->t, i);
+	status = dp_models_generator_step_make(g->t, g->epsilon,
+										   l2 * sqrt(n / (2 * left)),
+										   &g->step);
 	for (i = 0; i < g->t->ntables && status == DP_OK; i++)
-		if (dp_model_generator_is_whole(g->t, i))
+		if (dp_models_generator_is_whole(g->t, i))
 			status = pay(g, g->step.measure_rho) ? measure(g, i, true) :
 				DP_E_RANGE;
 	if (status != DP_OK)
@@ -935,7 +940,7 @@ closing_round(generator *g)
 }
 
 /*
- * dp_model_generator_run
+ * dp_models_generator_run
  *	  The whole mechanism, rho-zCDP.
  *
  * Requires: host, source, terms complete (the first tables are those of single
@@ -946,9 +951,9 @@ closing_round(generator *g)
  * Source:	 doc/theory.md T73.
  */
 dp_status
-dp_model_generator_run(const dp_host *host, dp_source *source,
-					   const dp_generator_terms *t, dp_fixed rho,
-					   dp_distribution **out, dp_generator_report *report)
+dp_models_generator_run(const dp_host *host, dp_source *source,
+						const dp_generator_terms *t, dp_fixed rho,
+						dp_distribution **out, dp_generator_report *report)
 {
 	double		rounds = NOMINAL_ROUNDS * t->shape.columns;
 	double		l2 = (double) t->sensitivity * (t->replace_one ? M_SQRT2 : 1);
@@ -956,23 +961,23 @@ dp_model_generator_run(const dp_host *host, dp_source *source,
 	generator	g;
 	dp_status	status;
 
-	dp_model_generator_begin(&g, host, source, t, report);
+	dp_models_generator_begin(&g, host, source, t, report);
 	g.closing = workload_fits(&g);
 	g.rho = g.closing ? rho / 2 : rho;
-	g.sigma = l2 * sqrt(rounds / (1.8 * dp_acct_fixed_approx(rho)));
-	g.epsilon = sqrt(.8 * dp_acct_fixed_approx(rho) / rounds);
-	status = dp_model_generator_step_make(t, g.epsilon, g.sigma, &g.step);
+	g.sigma = l2 * sqrt(rounds / (1.8 * dp_accounting_fixed_approx(rho)));
+	g.epsilon = sqrt(.8 * dp_accounting_fixed_approx(rho) / rounds);
+	status = dp_models_generator_step_make(t, g.epsilon, g.sigma, &g.step);
 	if (status == DP_OK)
 		status = first_round(&g);
 	while (status == DP_OK && !last)
 		status = generator_one_round(&g, &last);
 	if (status == DP_OK)
-		dp_model_generator_remember(&g);
+		dp_models_generator_remember(&g);
 	g.rho = rho;
 	if (status == DP_OK && g.closing)
 		status = closing_round(&g);
 	if (status == DP_OK)
 		generator_estimate(&g);
-	dp_model_generator_end(&g, status == DP_OK ? out : NULL);
+	dp_models_generator_end(&g, status == DP_OK ? out : NULL);
 	return status;
 }

@@ -36,13 +36,14 @@ short_rational(double x, bool up, dp_rational *out)
 	digits = up ? ceil(digits) : floor(digits);
 	exponent -= SHORT_BITS;
 	if (exponent >= 0)
-		return dp_mech_rational_make((dp_uint128) digits << exponent, 1, out);
-	return dp_mech_rational_make((dp_uint128) digits,
-								 (dp_uint128) 1 << -exponent, out);
+		return dp_numbers_rational_make((dp_uint128) digits << exponent, 1,
+										out);
+	return dp_numbers_rational_make((dp_uint128) digits,
+									(dp_uint128) 1 << -exponent, out);
 }
 
 /*
- * dp_model_score_sensitivity
+ * dp_models_score_sensitivity
  *	  How far one unit can move a score: weight times || counts - expected ||_1
  *	  moves by at most weight times the L1 sensitivity of a table.
  *
@@ -51,7 +52,7 @@ short_rational(double x, bool up, dp_rational *out)
  * Source:	 doc/theory.md T72.
  */
 dp_uint128
-dp_model_score_sensitivity(const dp_generator_terms *t)
+dp_models_score_sensitivity(const dp_generator_terms *t)
 {
 	int64_t		most = 1;
 	int			i;
@@ -63,7 +64,7 @@ dp_model_score_sensitivity(const dp_generator_terms *t)
 }
 
 /*
- * dp_model_generator_step_make
+ * dp_models_generator_step_make
  *	  A round with a choice of at most this epsilon and noise of at least this
  *	  sigma on each count.
  *
@@ -73,8 +74,8 @@ dp_model_score_sensitivity(const dp_generator_terms *t)
  * Source:	 doc/theory.md T21, T36, T71, T72.
  */
 dp_status
-dp_model_generator_step_make(const dp_generator_terms *t, double epsilon,
-							 double sigma, dp_generator_step *out)
+dp_models_generator_step_make(const dp_generator_terms *t, double epsilon,
+							  double sigma, dp_generator_step *out)
 {
 	dp_generator_step step;
 	dp_status	status;
@@ -83,22 +84,23 @@ dp_model_generator_step_make(const dp_generator_terms *t, double epsilon,
 	if (status == DP_OK)
 		status = short_rational(sigma * sigma, true, &step.variance);
 	if (status == DP_OK)
-		status = dp_mech_selection_rate(&step.epsilon,
-										dp_model_score_sensitivity(t),
-										false, &step.rate);
+		status = dp_noise_selection_rate(&step.epsilon,
+										 dp_models_score_sensitivity(t),
+										 false, &step.rate);
 	if (status == DP_OK)
-		status = dp_mech_gaussian_make(&step.variance, &step.noise);
+		status = dp_noise_gaussian_make(&step.variance, &step.noise);
 	if (status == DP_OK)
-		status = dp_acct_rho_from_exponential(&step.epsilon,
-											  &step.choice_rho);
+		status = dp_accounting_rho_from_exponential(&step.epsilon,
+													&step.choice_rho);
 	if (status == DP_OK)
-		status = dp_acct_rho_from_gaussian(t->sensitivity, &step.variance,
-										   &step.measure_rho);
+		status = dp_accounting_rho_from_gaussian(t->sensitivity,
+												 &step.variance,
+												 &step.measure_rho);
 	if (status != DP_OK)
 		return status;
 	if (t->replace_one)			/* two cells move: the square doubles */
-		step.measure_rho = dp_acct_fixed_add(step.measure_rho,
-											 step.measure_rho);
+		step.measure_rho = dp_accounting_fixed_add(step.measure_rho,
+												   step.measure_rho);
 	step.sigma = sqrt((double) step.variance.num /
 					  (double) step.variance.den);
 	*out = step;
@@ -106,7 +108,7 @@ dp_model_generator_step_make(const dp_generator_terms *t, double epsilon,
 }
 
 /*
- * dp_model_generator_step_last
+ * dp_models_generator_step_last
  *	  The round that spends what is left: a tenth on the choice, the rest on
  *	  the measurement.
  *
@@ -116,19 +118,19 @@ dp_model_generator_step_make(const dp_generator_terms *t, double epsilon,
  * Source:	 doc/theory.md T73.
  */
 dp_status
-dp_model_generator_step_last(const dp_generator_terms *t, dp_fixed left,
-							 dp_generator_step *out)
+dp_models_generator_step_last(const dp_generator_terms *t, dp_fixed left,
+							  dp_generator_step *out)
 {
-	double		rho = dp_acct_fixed_approx(left) * (1 - 1e-9);
+	double		rho = dp_accounting_fixed_approx(left) * (1 - 1e-9);
 	double		l2 = (double) t->sensitivity * (t->replace_one ? M_SQRT2 : 1);
 	dp_generator_step step;
 	dp_status	status;
 
-	status = dp_model_generator_step_make(t, sqrt(.8 * rho),
-										  l2 / sqrt(1.8 * rho), &step);
+	status = dp_models_generator_step_make(t, sqrt(.8 * rho),
+										   l2 / sqrt(1.8 * rho), &step);
 	if (status != DP_OK)
 		return status;
-	if (dp_acct_fixed_add(step.choice_rho, step.measure_rho) > left)
+	if (dp_accounting_fixed_add(step.choice_rho, step.measure_rho) > left)
 		return DP_E_RANGE;
 	*out = step;
 	return DP_OK;
@@ -155,17 +157,17 @@ zeroed(const dp_host *host, size_t n)
 }
 
 /*
- * dp_model_generator_begin
+ * dp_models_generator_begin
  *	  Memory for a run, and an empty report.
  *
- * Requires: as dp_model_generator_run.
- * Gives:	 *g, that dp_model_generator_end ends.
+ * Requires: as dp_models_generator_run.
+ * Gives:	 *g, that dp_models_generator_end ends.
  * Source:	 doc/theory.md T73.
  */
 void
-dp_model_generator_begin(generator *g, const dp_host *host, dp_source *source,
-						 const dp_generator_terms *t,
-						 dp_generator_report *report)
+dp_models_generator_begin(generator *g, const dp_host *host, dp_source *source,
+						  const dp_generator_terms *t,
+						  dp_generator_report *report)
 {
 	size_t		n = (size_t) t->ntables;
 	double		most = 1;
@@ -182,7 +184,7 @@ dp_model_generator_begin(generator *g, const dp_host *host, dp_source *source,
 	g->expected = zeroed(host, n * sizeof(int64_t *));
 	for (i = 0; i < t->ntables; i++)
 	{
-		double		cells = dp_model_shape_cells(&t->shape, t->table[i].set);
+		double		cells = dp_models_shape_cells(&t->shape, t->table[i].set);
 
 		g->expected[i] = zeroed(host, (size_t) cells * sizeof(int64_t));
 		most = fmax(most, cells);
@@ -191,19 +193,19 @@ dp_model_generator_begin(generator *g, const dp_host *host, dp_source *source,
 	g->scratch = zeroed(host, (size_t) most * sizeof(double));
 	g->evidence = zeroed(host, n * sizeof(dp_evidence));
 	g->bound = zeroed(host, n * sizeof(dp_bound));
-	g->d = dp_model_distribution_make(host, &t->shape, (double) t->total);
+	g->d = dp_models_distribution_make(host, &t->shape, (double) t->total);
 }
 
 /*
- * dp_model_generator_end
+ * dp_models_generator_end
  *	  Free the memory of a run; the distribution goes to *out, if not NULL.
  *
- * Requires: g of dp_model_generator_begin.
+ * Requires: g of dp_models_generator_begin.
  * Gives:	 *out; scores are wiped.
  * Source:	 doc/theory.md T73.
  */
 void
-dp_model_generator_end(generator *g, dp_distribution **out)
+dp_models_generator_end(generator *g, dp_distribution **out)
 {
 	const dp_host *host = g->host;
 	int			i;
@@ -223,11 +225,11 @@ dp_model_generator_end(generator *g, dp_distribution **out)
 	if (out != NULL)
 		*out = g->d;
 	else
-		dp_model_distribution_free(g->d);
+		dp_models_distribution_free(g->d);
 }
 
 /*
- * dp_model_generator_independent
+ * dp_models_generator_independent
  *	  Expected counts of a set as if its columns were independent.
  *
  * Requires: set within the shape; out of its cells.
@@ -235,10 +237,11 @@ dp_model_generator_end(generator *g, dp_distribution **out)
  * Source:	 doc/theory.md T73 (any public expectation will do).
  */
 void
-dp_model_generator_independent(const generator *g, dp_columns set, double *out)
+dp_models_generator_independent(const generator *g, dp_columns set,
+								double *out)
 {
 	const dp_distribution *d = g->d;
-	int64_t		cells = (int64_t) dp_model_shape_cells(&d->shape, set);
+	int64_t		cells = (int64_t) dp_models_shape_cells(&d->shape, set);
 	int64_t		k;
 	int			i;
 
@@ -253,17 +256,17 @@ dp_model_generator_independent(const generator *g, dp_columns set, double *out)
 		one = g->host->allocate(g->host->state, sizeof(double) *
 								(size_t) d->shape.size[i]);
 		/* one column always lies within a node */
-		(void) dp_model_distribution_marginal(d, DP_COLUMN(i), MOST_PRODUCT,
-											  one);
+		(void) dp_models_distribution_marginal(d, DP_COLUMN(i), MOST_PRODUCT,
+											   one);
 		for (k = 0; k < d->shape.size[i]; k++)
 			one[k] /= d->total;
-		dp_model_table_multiply(&d->shape, set, out, DP_COLUMN(i), one);
+		dp_models_table_multiply(&d->shape, set, out, DP_COLUMN(i), one);
 		g->host->release(g->host->state, one);
 	}
 }
 
 /*
- * dp_model_generator_noise_size
+ * dp_models_generator_noise_size
  *	  The size that noise alone would give the difference of a table.
  *
  * Requires: sigma >= 0, cells >= 0.
@@ -271,13 +274,13 @@ dp_model_generator_independent(const generator *g, dp_columns set, double *out)
  * Source:	 the mean of |N(0, sigma^2)|, doc/theory.md T72.
  */
 int64_t
-dp_model_generator_noise_size(double sigma, int64_t cells)
+dp_models_generator_noise_size(double sigma, int64_t cells)
 {
 	return (int64_t) floor(MEAN_NOISE * sigma * (double) cells + .5);
 }
 
 /*
- * dp_model_generator_noise_bound
+ * dp_models_generator_noise_bound
  *	  What || noise ||_1 of a table exceeds with probability at most beta.
  *
  * Requires: sigma > 0; cells > 0; 0 < beta < 1.
@@ -285,13 +288,13 @@ dp_model_generator_noise_size(double sigma, int64_t cells)
  * Source:	 doc/theory.md T74.
  */
 double
-dp_model_generator_noise_bound(double sigma, double cells, double beta)
+dp_models_generator_noise_bound(double sigma, double cells, double beta)
 {
 	return sigma * (sqrt(2 / M_PI) * cells + sqrt(2 * cells * log(1 / beta)));
 }
 
 /*
- * dp_model_generator_is_whole
+ * dp_models_generator_is_whole
  *	  A wanted table that is not part of another one.
  *
  * Requires: table is one of t's.
@@ -299,7 +302,7 @@ dp_model_generator_noise_bound(double sigma, double cells, double beta)
  * Source:	 doc/theory.md T73.
  */
 bool
-dp_model_generator_is_whole(const dp_generator_terms *t, int table)
+dp_models_generator_is_whole(const dp_generator_terms *t, int table)
 {
 	int			i;
 
@@ -328,7 +331,7 @@ share_out(const dp_generator_terms *t, dp_columns set, double odds)
 
 	for (i = 0; i < t->ntables; i++)
 	{
-		double		cells = dp_model_shape_cells(&t->shape, t->table[i].set);
+		double		cells = dp_models_shape_cells(&t->shape, t->table[i].set);
 
 		if ((t->table[i].set & ~set) != 0)
 			continue;
@@ -364,7 +367,7 @@ odds_of(const generator *g, int table, bool closing)
 }
 
 /*
- * dp_model_generator_keep
+ * dp_models_generator_keep
  *	  Keep the last measurement, in place of an earlier one of its table.
  *
  * Requires: g->noisy and g->step of that measurement.
@@ -372,10 +375,10 @@ odds_of(const generator *g, int table, bool closing)
  * Source:	 doc/theory.md T74.
  */
 void
-dp_model_generator_keep(generator *g, int table, bool closing)
+dp_models_generator_keep(generator *g, int table, bool closing)
 {
 	size_t		size = sizeof(double) *
-		(size_t) dp_model_shape_cells(&g->t->shape, g->t->table[table].set);
+		(size_t) dp_models_shape_cells(&g->t->shape, g->t->table[table].set);
 	dp_evidence *e;
 	int			i;
 
@@ -396,7 +399,7 @@ dp_model_generator_keep(generator *g, int table, bool closing)
 }
 
 /*
- * dp_model_generator_remember
+ * dp_models_generator_remember
  *	  Keep what the last choice says about tables that it passed over.
  *
  * Requires: after the last round, before another release.
@@ -406,11 +409,11 @@ dp_model_generator_keep(generator *g, int table, bool closing)
  * Source:	 doc/theory.md T74.
  */
 void
-dp_model_generator_remember(generator *g)
+dp_models_generator_remember(generator *g)
 {
 	const dp_generator_table *r = &g->t->table[g->chosen];
 	const int64_t *expected = g->expected[g->chosen];
-	double		cells = dp_model_shape_cells(&g->t->shape, r->set);
+	double		cells = dp_models_shape_cells(&g->t->shape, r->set);
 	double		beta = CHOICE_ODDS / 2;
 	double		sum = 0;
 	int64_t		k;
@@ -419,8 +422,8 @@ dp_model_generator_remember(generator *g)
 		sum += fabs(g->noisy[k] - (double) expected[k]);
 	g->choice_sigma = g->step.sigma;
 	g->choice_score = (double) r->weight *
-		(sum + dp_model_generator_noise_bound(g->step.sigma, cells, beta) -
-		 dp_model_generator_noise_size(g->step.sigma, (int64_t) cells));
+		(sum + dp_models_generator_noise_bound(g->step.sigma, cells, beta) -
+		 dp_models_generator_noise_size(g->step.sigma, (int64_t) cells));
 	g->choice_miss = log(g->ncandidates / beta) *
 		(double) g->step.rate.den / (double) g->step.rate.num;
 }

@@ -27,7 +27,7 @@
  */
 
 /*
- * dp_model_iterate_candidates
+ * dp_models_iterate_candidates
  *	  C(cells + size - 1, size), or INT64_MAX when above
  *	  DP_ITERATE_CANDIDATES.
  *
@@ -36,7 +36,7 @@
  * Source:	 doc/theory.md T127.
  */
 int64_t
-dp_model_iterate_candidates(int64_t cells, int64_t size)
+dp_models_iterate_candidates(int64_t cells, int64_t size)
 {
 	dp_uint128	found = 1;
 	int64_t		i;
@@ -310,7 +310,7 @@ mean_weight(const dp_iterate_terms *terms, const int32_t *weights,
 }
 
 /*
- * dp_model_iterate_guess
+ * dp_models_iterate_guess
  *	  How many rows a distribution has of each query.
  *
  * Requires: terms' cells, queries, one and n; numbers from 0 to 1 that add up
@@ -319,8 +319,8 @@ mean_weight(const dp_iterate_terms *terms, const int32_t *weights,
  * Source:	 doc/theory.md T125.
  */
 void
-dp_model_iterate_guess(const dp_iterate_terms *terms, const int32_t *weights,
-					   const double *probability, int64_t *guesses)
+dp_models_iterate_guess(const dp_iterate_terms *terms, const int32_t *weights,
+						const double *probability, int64_t *guesses)
 {
 	int64_t		query;
 
@@ -350,7 +350,7 @@ iterate_multiply(state *s, const dp_iterate_step *step, bool lower)
 	eta = fmin(eta, 1) / (double) s->t->one;
 	for (i = 0; i < s->t->cells; i++)
 		s->factor[i] = exp((lower ? -eta : eta) * weights[i]);
-	dp_model_weights_step(s->probability, s->t->cells, s->factor, NULL, 0);
+	dp_models_weights_step(s->probability, s->t->cells, s->factor, NULL, 0);
 }
 
 /* ---- a round ---- */
@@ -361,8 +361,8 @@ guess_all(state *s)
 	if (s->t->update == DP_ITERATE_MEDIAN)
 		iterate_median_guess(s->t, &s->median, s->own_guesses);
 	else
-		dp_model_iterate_guess(s->t, s->weights, s->probability,
-							   s->own_guesses);
+		dp_models_iterate_guess(s->t, s->weights, s->probability,
+								s->own_guesses);
 }
 
 /* |count - guess|, which one unit moves by at most 1. */
@@ -378,11 +378,11 @@ find_query(state *s, size_t *query)
 		s->scores[i] = gap < 0 ? -gap : gap;
 	}
 	if (s->t->distinguisher == DP_ITERATE_PERMUTE_AND_FLIP)
-		return dp_mech_permute_and_flip(s->source, s->scores,
-										(size_t) s->t->queries, &s->t->rate,
-										s->order, query);
-	return dp_mech_exponential(s->source, s->scores, (size_t) s->t->queries,
-							   &s->t->rate, query);
+		return dp_noise_permute_and_flip(s->source, s->scores,
+										 (size_t) s->t->queries, &s->t->rate,
+										 s->order, query);
+	return dp_noise_exponential(s->source, s->scores, (size_t) s->t->queries,
+								&s->t->rate, query);
 }
 
 static dp_status
@@ -391,8 +391,8 @@ count_query(state *s, int64_t query, dp_int128 *answer)
 	dp_int128	noise = 0;
 	dp_status	status =
 	s->t->distinguisher == DP_ITERATE_GAUSSIAN ?
-	dp_mech_discrete_gaussian(s->source, &s->t->noise, &noise) :
-	dp_mech_discrete_laplace(s->source, &s->t->scale, &noise);
+	dp_noise_discrete_gaussian(s->source, &s->t->noise, &noise) :
+	dp_noise_discrete_laplace(s->source, &s->t->scale, &noise);
 
 	if (status == DP_OK &&
 		__builtin_add_overflow(noise, (dp_int128) s->counts[query], answer))
@@ -475,19 +475,19 @@ end(state *s)
 }
 
 /*
- * dp_model_iterate_round
+ * dp_models_iterate_round
  *	  One round, whose guesses are the caller's.
  *
  * Requires: terms but update, rounds, near and eta; guesses of the queries
  *			 that depend on no private number but through what was released,
- *			 between -2^62 and 2^62; counts as dp_model_iterate.
- * Gives:	 DP_OK with *step set; statuses as dp_model_iterate.
+ *			 between -2^62 and 2^62; counts as dp_models_iterate.
+ * Gives:	 DP_OK with *step set; statuses as dp_models_iterate.
  * Source:	 doc/theory.md T125, T129 (book, Algorithm 8).
  */
 dp_status
-dp_model_iterate_round(const dp_host *host, dp_source *source,
-					   const dp_iterate_terms *terms, const int64_t *guesses,
-					   const int64_t *counts, dp_iterate_step *step)
+dp_models_iterate_round(const dp_host *host, dp_source *source,
+						const dp_iterate_terms *terms, const int64_t *guesses,
+						const int64_t *counts, dp_iterate_step *step)
 {
 	state		s;
 	dp_status	status;
@@ -505,7 +505,7 @@ dp_model_iterate_round(const dp_host *host, dp_source *source,
 }
 
 /*
- * dp_model_iterate
+ * dp_models_iterate
  *	  The whole mechanism.
  *
  * Requires: terms complete, paid for in all their rounds; update is not
@@ -513,15 +513,15 @@ dp_model_iterate_round(const dp_host *host, dp_source *source,
  *			 counts of the queries, each moved by at most 1 by one unit; room
  *			 for cells and rounds.
  * Gives:	 DP_OK with probability, adding up to 1, and *taken of steps set;
- *			 the statuses of dp_mech_exponential, dp_mech_permute_and_flip,
- *			 dp_mech_discrete_laplace and dp_mech_discrete_gaussian.
+ *			 the statuses of dp_noise_exponential, dp_noise_permute_and_flip,
+ *			 dp_noise_discrete_laplace and dp_noise_discrete_gaussian.
  * Source:	 doc/theory.md T125 - T127 (book, Algorithm 8).
  */
 dp_status
-dp_model_iterate(const dp_host *host, dp_source *source,
-				 const dp_iterate_terms *terms, const int32_t *weights,
-				 const int64_t *counts, double *probability,
-				 dp_iterate_step *steps, int *taken)
+dp_models_iterate(const dp_host *host, dp_source *source,
+				  const dp_iterate_terms *terms, const int32_t *weights,
+				  const int64_t *counts, double *probability,
+				  dp_iterate_step *steps, int *taken)
 {
 	state		s;
 	dp_status	status = DP_OK;

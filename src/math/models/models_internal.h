@@ -13,29 +13,31 @@
 #include "dp_models.h"
 
 /* ---- tables (distribution.c) ---- */
-extern void dp_model_table_add(const dp_shape *shape, dp_columns large_set,
-							   double *large, dp_columns small_set,
-							   const double *small);
-extern void dp_model_table_multiply(const dp_shape *shape,
-									dp_columns large_set, double *large,
-									dp_columns small_set, const double *small);
+extern void dp_models_table_add(const dp_shape *shape, dp_columns large_set,
+								double *large, dp_columns small_set,
+								const double *small);
+extern void dp_models_table_multiply(const dp_shape *shape,
+									 dp_columns large_set, double *large,
+									 dp_columns small_set,
+									 const double *small);
 
 /* ---- junction trees (distribution.c) ---- */
 
-extern double dp_model_tree_make(const dp_shape *shape, const dp_columns *sets,
-								 int nsets, dp_tree *out);
-extern int	dp_model_tree_find(const dp_tree *tree, const dp_shape *shape,
-							   dp_columns set);
+extern double dp_models_tree_make(const dp_shape *shape,
+								  const dp_columns *sets,
+								  int nsets, dp_tree *out);
+extern int	dp_models_tree_find(const dp_tree *tree, const dp_shape *shape,
+								dp_columns set);
 
 /* ---- steps of multiplicative weights (multiplicative.c) ---- */
 
-extern void dp_model_weights_normalise(double *p, int64_t n);
+extern void dp_models_weights_normalise(double *p, int64_t n);
 
 /* ---- what rounding to rows adds (rows_error.c) ---- */
 
-extern void dp_model_generator_summarize(const dp_generator_terms *t,
-										 const dp_bound *bound,
-										 dp_generator_report *report);
+extern void dp_models_generator_summarize(const dp_generator_terms *t,
+										  const dp_bound *bound,
+										  dp_generator_report *report);
 
 /* ---- iterate.c; private to the two ---- */
 typedef struct dp_iterate_median
@@ -102,19 +104,19 @@ typedef struct generator
 	dp_bound   *bound;
 } generator;
 
-extern void dp_model_generator_begin(generator *g, const dp_host *host,
-									 dp_source *source,
-									 const dp_generator_terms *t,
-									 dp_generator_report *report);
-extern void dp_model_generator_end(generator *g, dp_distribution **out);
-extern void dp_model_generator_independent(const generator *g, dp_columns set,
-										   double *out);
-extern int64_t dp_model_generator_noise_size(double sigma, int64_t cells);
-extern double dp_model_generator_noise_bound(double sigma, double cells,
-											 double beta);
-extern bool dp_model_generator_is_whole(const dp_generator_terms *t,
-										int table);
-extern void dp_model_generator_keep(generator *g, int table, bool closing);
-extern void dp_model_generator_remember(generator *g);
+extern void dp_models_generator_begin(generator *g, const dp_host *host,
+									  dp_source *source,
+									  const dp_generator_terms *t,
+									  dp_generator_report *report);
+extern void dp_models_generator_end(generator *g, dp_distribution **out);
+extern void dp_models_generator_independent(const generator *g, dp_columns set,
+											double *out);
+extern int64_t dp_models_generator_noise_size(double sigma, int64_t cells);
+extern double dp_models_generator_noise_bound(double sigma, double cells,
+											  double beta);
+extern bool dp_models_generator_is_whole(const dp_generator_terms *t,
+										 int table);
+extern void dp_models_generator_keep(generator *g, int table, bool closing);
+extern void dp_models_generator_remember(generator *g);
 
 #endif							/* MODELS_INTERNAL_H */

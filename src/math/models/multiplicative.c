@@ -14,7 +14,7 @@
 #include "models_internal.h"
 
 /*
- * dp_model_weights_normalise
+ * dp_models_weights_normalise
  *	  Divide numbers by their sum.
  *
  * Requires: n >= 0 numbers from 0, with a positive finite sum.
@@ -22,7 +22,7 @@
  * Source:	 doc/theory.md T121 (book, Algorithm 5).
  */
 void
-dp_model_weights_normalise(double *p, int64_t n)
+dp_models_weights_normalise(double *p, int64_t n)
 {
 	long double sum = 0;
 	int64_t		i;
@@ -34,7 +34,7 @@ dp_model_weights_normalise(double *p, int64_t n)
 }
 
 /*
- * dp_model_weights_step
+ * dp_models_weights_step
  *	  The next distribution; cell i has factor[place[i]], or factor[i] where
  *	  place is NULL.  Where `least` is positive, no probability becomes 0, so
  *	  that each can rise again.
@@ -44,12 +44,12 @@ dp_model_weights_normalise(double *p, int64_t n)
  * Source:	 doc/theory.md T121 (book, Algorithm 5).
  */
 void
-dp_model_weights_step(double *p, int64_t n, const double *factor,
-					  const int32_t *place, double least)
+dp_models_weights_step(double *p, int64_t n, const double *factor,
+					   const int32_t *place, double least)
 {
 	int64_t		i;
 
 	for (i = 0; i < n; i++)
 		p[i] = fmax(p[i] * factor[place ? place[i] : i], least);
-	dp_model_weights_normalise(p, n);
+	dp_models_weights_normalise(p, n);
 }

@@ -48,7 +48,7 @@ typedef struct state
 } state;
 
 /*
- * dp_model_mwem_rounds
+ * dp_models_mwem_rounds
  *	  The number of rounds that minimises MWEM's error bound, 2 n sqrt(ln |X| /
  *	  T) + 10 T ln |Q| / epsilon.
  *
@@ -57,15 +57,16 @@ typedef struct state
  * Source:	 doc/theory.md T75.
  */
 int
-dp_model_mwem_rounds(const dp_generator_terms *t, double epsilon, double total)
+dp_models_mwem_rounds(const dp_generator_terms *t, double epsilon,
+					  double total)
 {
-	double		universe = dp_model_shape_cells(&t->shape, ~(dp_columns) 0);
+	double		universe = dp_models_shape_cells(&t->shape, ~(dp_columns) 0);
 	double		queries = 2;
 	double		rounds;
 	int			i;
 
 	for (i = 0; i < t->ntables; i++)
-		queries += dp_model_shape_cells(&t->shape, t->table[i].set);
+		queries += dp_models_shape_cells(&t->shape, t->table[i].set);
 	rounds = pow(total * epsilon * sqrt(log(universe + 1)) /
 				 (10 * log(queries)), 2.0 / 3);
 	return rounds < 1 ? 1 : rounds > MOST_ROUNDS ? MOST_ROUNDS :
@@ -73,7 +74,7 @@ dp_model_mwem_rounds(const dp_generator_terms *t, double epsilon, double total)
 }
 
 /*
- * dp_model_mwem_theorem_alpha
+ * dp_models_mwem_theorem_alpha
  *	  The error, as a fraction of n, that the book's Theorem 5.6 promises with
  *	  probability 1 - beta: the alpha that is 32 T ln(2 T |Q| / beta) / (n
  *	  epsilon) at its own T = 4 ln|X| / (alpha / 2)^2.
@@ -83,8 +84,8 @@ dp_model_mwem_rounds(const dp_generator_terms *t, double epsilon, double total)
  * Source:	 doc/theory.md T75 (book, Theorem 5.6).
  */
 double
-dp_model_mwem_theorem_alpha(double universe, double queries, double n,
-							double epsilon, double beta)
+dp_models_mwem_theorem_alpha(double universe, double queries, double n,
+							 double epsilon, double beta)
 {
 	double		low = -60;
 	double		high = 60;
@@ -107,7 +108,7 @@ dp_model_mwem_theorem_alpha(double universe, double queries, double n,
 }
 
 /*
- * dp_model_mwem_marginal
+ * dp_models_mwem_marginal
  *	  The counts that the weights expect in the cells of a set.
  *
  * Requires: set within the shape; out of its cells.
@@ -115,27 +116,27 @@ dp_model_mwem_theorem_alpha(double universe, double queries, double n,
  * Source:	 doc/theory.md T75.
  */
 void
-dp_model_mwem_marginal(const dp_mwem *w, dp_columns set, double *out)
+dp_models_mwem_marginal(const dp_mwem *w, dp_columns set, double *out)
 {
-	int64_t		cells = (int64_t) dp_model_shape_cells(&w->shape, set);
+	int64_t		cells = (int64_t) dp_models_shape_cells(&w->shape, set);
 	int64_t		k;
 
-	dp_model_table_sum(&w->shape, w->shape.columns == 64 ? ~(dp_columns) 0 :
-					   DP_COLUMN(w->shape.columns) - 1, w->p, set, out);
+	dp_models_table_sum(&w->shape, w->shape.columns == 64 ? ~(dp_columns) 0 :
+						DP_COLUMN(w->shape.columns) - 1, w->p, set, out);
 	for (k = 0; k < cells; k++)
 		out[k] *= w->total;
 }
 
 /*
- * dp_model_mwem_free
+ * dp_models_mwem_free
  *	  Free the weights.
  *
- * Requires: w of dp_model_mwem_run.
+ * Requires: w of dp_models_mwem_run.
  * Gives:	 nothing.
  * Source:	 doc/theory.md T75.
  */
 void
-dp_model_mwem_free(dp_mwem *w)
+dp_models_mwem_free(dp_mwem *w)
 {
 	w->host->release(w->host->state, w->p);
 	w->p = NULL;
@@ -152,12 +153,12 @@ score_all(state *s)
 	for (i = 0; i < s->t->ntables; i++)
 	{
 		const dp_generator_table *r = &s->t->table[i];
-		int64_t		cells = (int64_t) dp_model_shape_cells(&s->t->shape,
-														   r->set);
+		int64_t		cells = (int64_t) dp_models_shape_cells(&s->t->shape,
+															r->set);
 
 		if (s->w->host->pulse != NULL)
 			s->w->host->pulse(s->w->host->state);
-		dp_model_mwem_marginal(s->w, r->set, s->marginal);
+		dp_models_mwem_marginal(s->w, r->set, s->marginal);
 		for (k = 0; k < cells; k++)
 		{
 			int64_t		gap = r->counts[k] -
@@ -176,8 +177,8 @@ locate(const state *s, int64_t query, answer *out)
 
 	for (i = 0; i < s->t->ntables; i++)
 	{
-		int64_t		cells = (int64_t) dp_model_shape_cells(&s->t->shape,
-														   s->t->table[i].set);
+		int64_t		cells = (int64_t) dp_models_shape_cells(&s->t->shape,
+														s->t->table[i].set);
 
 		if (query < cells)
 			break;
@@ -262,11 +263,11 @@ update(state *s)
 			mass += share * (factor - 1);
 			if (mass < .5 || mass > 2)
 			{
-				dp_model_weights_normalise(w->p, w->cells);
+				dp_models_weights_normalise(w->p, w->cells);
 				mass = 1;
 			}
 		}
-		dp_model_weights_normalise(w->p, w->cells);
+		dp_models_weights_normalise(w->p, w->cells);
 	}
 }
 
@@ -275,8 +276,8 @@ static dp_status
 release(state *s, int64_t count, double *out)
 {
 	dp_int128	noise;
-	dp_status	status = dp_mech_discrete_laplace(s->source, &s->scale,
-												  &noise);
+	dp_status	status = dp_noise_discrete_laplace(s->source, &s->scale,
+												   &noise);
 
 	if (status == DP_OK)
 		*out = (double) (count + noise);
@@ -309,8 +310,8 @@ mwem_one_round(state *s)
 	dp_status	status;
 
 	score_all(s);
-	status = dp_mech_exponential(s->source, s->score, (size_t) s->queries,
-								 &s->rate, &chosen);
+	status = dp_noise_exponential(s->source, s->score, (size_t) s->queries,
+								  &s->rate, &chosen);
 	if (status != DP_OK)
 		return status;
 	locate(s, (int64_t) chosen, a);
@@ -333,7 +334,7 @@ static double
 error_bound(const state *s)
 {
 	const double beta = 0.05;
-	double		noise = dp_mech_scale_approx(&s->scale) * log(2 / beta);
+	double		noise = dp_noise_scale_approx(&s->scale) * log(2 / beta);
 	double		miss = log(2 * (double) s->queries / beta) *
 		(double) s->rate.den / (double) s->rate.num;
 	double		moved = 0;
@@ -356,17 +357,17 @@ begin(state *s, const dp_host *host, const dp_rational *epsilon, int rounds)
 	int			i;
 	dp_status	status;
 
-	status = dp_mech_rational_divide(epsilon, &parts, &s->part);
+	status = dp_numbers_rational_divide(epsilon, &parts, &s->part);
 	if (status == DP_OK)
-		status = dp_mech_selection_rate(&s->part, t->sensitivity, false,
-										&s->rate);
+		status = dp_noise_selection_rate(&s->part, t->sensitivity, false,
+										 &s->rate);
 	if (status == DP_OK)
-		status = dp_mech_scale_make(t->sensitivity, &s->part, &s->scale);
+		status = dp_noise_scale_make(t->sensitivity, &s->part, &s->scale);
 	if (status != DP_OK)
 		return status;
 	for (i = 0; i < t->ntables; i++)
 	{
-		double		cells = dp_model_shape_cells(&t->shape, t->table[i].set);
+		double		cells = dp_models_shape_cells(&t->shape, t->table[i].set);
 
 		s->queries += (int64_t) cells;
 		most = fmax(most, cells);
@@ -377,11 +378,11 @@ begin(state *s, const dp_host *host, const dp_rational *epsilon, int rounds)
 	s->answer = host->allocate(host->state,
 							   sizeof(answer) * (size_t) rounds);
 	s->before = host->allocate(host->state, sizeof(double) * (size_t)
-							   dp_model_shape_cells(&t->shape,
-													~(dp_columns) 0));
+							   dp_models_shape_cells(&t->shape,
+													 ~(dp_columns) 0));
 	s->w->host = host;
 	s->w->shape = t->shape;
-	s->w->cells = (int64_t) dp_model_shape_cells(&t->shape, ~(dp_columns) 0);
+	s->w->cells = (int64_t) dp_models_shape_cells(&t->shape, ~(dp_columns) 0);
 	s->w->total = t->total > 1 ? (double) t->total : 1;
 	s->w->p = host->allocate(host->state,
 							 sizeof(double) * (size_t) s->w->cells);
@@ -391,20 +392,20 @@ begin(state *s, const dp_host *host, const dp_rational *epsilon, int rounds)
 }
 
 /*
- * dp_model_mwem_run
+ * dp_models_mwem_run
  *	  The whole mechanism, epsilon-DP.
  *
  * Requires: terms complete; a universe of at most 2^24 cells; epsilon > 0
  *			 and charged; 1 <= rounds.
- * Gives:	 DP_OK with *out, that dp_model_mwem_free frees, and *report (whose
- *			 mean_error and max_error are NAN); the statuses of
- *			 dp_mech_exponential and dp_mech_discrete_laplace.
+ * Gives:	 DP_OK with *out, that dp_models_mwem_free frees, and *report
+ *			 (whose mean_error and max_error are NAN); the statuses of
+ *			 dp_noise_exponential and dp_noise_discrete_laplace.
  * Source:	 doc/theory.md T75.
  */
 dp_status
-dp_model_mwem_run(const dp_host *host, dp_source *source,
-				  const dp_generator_terms *t, const dp_rational *epsilon,
-				  int rounds, dp_mwem *out, dp_generator_report *report)
+dp_models_mwem_run(const dp_host *host, dp_source *source,
+				   const dp_generator_terms *t, const dp_rational *epsilon,
+				   int rounds, dp_mwem *out, dp_generator_report *report)
 {
 	state		s;
 	dp_status	status;
@@ -420,7 +421,7 @@ dp_model_mwem_run(const dp_host *host, dp_source *source,
 		return status;
 	if (t->total < 0)
 		status = release_total(&s);
-	report->sigma = dp_mech_scale_approx(&s.scale);
+	report->sigma = dp_noise_scale_approx(&s.scale);
 	for (i = 0; i < rounds && status == DP_OK; i++)
 	{
 		status = mwem_one_round(&s);
@@ -435,21 +436,21 @@ dp_model_mwem_run(const dp_host *host, dp_source *source,
 	host->release(host->state, s.answer);
 	host->release(host->state, s.before);
 	if (status != DP_OK)
-		dp_model_mwem_free(out);
+		dp_models_mwem_free(out);
 	return status;
 }
 
 /*
- * dp_model_mwem_sample
+ * dp_models_mwem_sample
  *	  Draw rows; the place of row i in column k is places[i * columns + k].
  *
- * Requires: w of dp_model_mwem_run; rows >= 0; places of rows * columns.
+ * Requires: w of dp_models_mwem_run; rows >= 0; places of rows * columns.
  * Gives:	 DP_OK with every place set; DP_E_RANDOM.
  * Source:	 doc/theory.md T75 (post-processing).
  */
 dp_status
-dp_model_mwem_sample(const dp_mwem *w, dp_source *source, int64_t rows,
-					 int32_t *places)
+dp_models_mwem_sample(const dp_mwem *w, dp_source *source, int64_t rows,
+					  int32_t *places)
 {
 	const dp_host *host = w->host;
 	int64_t    *counts = host->allocate(host->state,
@@ -459,7 +460,7 @@ dp_model_mwem_sample(const dp_mwem *w, dp_source *source, int64_t rows,
 	int64_t		k;
 	int			i;
 
-	status = dp_model_sample_share(source, w->p, w->cells, 1, rows, counts);
+	status = dp_models_sample_share(source, w->p, w->cells, 1, rows, counts);
 	for (k = 0; k < w->cells && status == DP_OK; k++)
 		for (; counts[k] > 0; counts[k]--)
 		{

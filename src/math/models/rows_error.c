@@ -38,7 +38,7 @@ count_rows(const drawn *a, dp_columns set, double *out)
 	int			k;
 
 	memset(out, 0,
-		   sizeof(double) * (size_t) dp_model_shape_cells(a->shape, set));
+		   sizeof(double) * (size_t) dp_models_shape_cells(a->shape, set));
 	for (k = 0; k < a->shape->columns; k++)
 		if (set & DP_COLUMN(k))
 			column[n++] = k;
@@ -74,11 +74,11 @@ rows_error_table_for(const dp_host *host, const dp_shape *shape,
 					 dp_columns set)
 {
 	return host->allocate(host->state, sizeof(double) *
-						  (size_t) dp_model_shape_cells(shape, set));
+						  (size_t) dp_models_shape_cells(shape, set));
 }
 
 /*
- * dp_model_generator_summarize
+ * dp_models_generator_summarize
  *	  The report's errors, from bounds of all wanted tables.  A bound of all
  *	  rows or more says nothing: its table counts as unbounded.
  *
@@ -87,9 +87,9 @@ rows_error_table_for(const dp_host *host, const dp_shape *shape,
  * Source:	 doc/theory.md T74.
  */
 void
-dp_model_generator_summarize(const dp_generator_terms *t,
-							 const dp_bound *bound,
-							 dp_generator_report *report)
+dp_models_generator_summarize(const dp_generator_terms *t,
+							  const dp_bound *bound,
+							  dp_generator_report *report)
 {
 	double		sum = 0;
 	int			n = 0;
@@ -121,7 +121,7 @@ dp_model_generator_summarize(const dp_generator_terms *t,
 static void
 tell(const dp_distribution *d, drawn *a, dp_columns set, double *out)
 {
-	int			at = dp_model_tree_find(&d->tree, a->shape, set);
+	int			at = dp_models_tree_find(&d->tree, a->shape, set);
 
 	if (at < 0)
 	{
@@ -134,24 +134,24 @@ tell(const dp_distribution *d, drawn *a, dp_columns set, double *out)
 										   d->tree.node[at].set);
 		count_rows(a, d->tree.node[at].set, a->node[at]);
 	}
-	dp_model_table_sum(a->shape, d->tree.node[at].set, a->node[at], set, out);
+	dp_models_table_sum(a->shape, d->tree.node[at].set, a->node[at], set, out);
 }
 
 /*
- * dp_model_generator_rows_error
+ * dp_models_generator_rows_error
  *	  Make the terms' bounds and the report's errors hold for rows, each of
  *	  which stands for total/rows of the relation's.
  *
  * Requires: d, the terms with room for bounds, and the report of one
- *			 dp_model_generator_run; places of dp_model_distribution_sample.
+ *			 dp_models_generator_run; places of dp_models_distribution_sample.
  * Gives:	 bounds of every wanted table with what rounding to rows added.
  * Source:	 doc/theory.md T74 (the triangle inequality).
  */
 void
-dp_model_generator_rows_error(const dp_distribution *d,
-							  const dp_generator_terms *t, int64_t rows,
-							  const int32_t *places,
-							  dp_generator_report *report)
+dp_models_generator_rows_error(const dp_distribution *d,
+							   const dp_generator_terms *t, int64_t rows,
+							   const int32_t *places,
+							   dp_generator_report *report)
 {
 	const dp_host *host = d->host;
 	drawn		a = {host, &t->shape, rows, places, 0, {NULL}};
@@ -173,10 +173,10 @@ dp_model_generator_rows_error(const dp_distribution *d,
 		expected = rows_error_table_for(host, &t->shape, set);
 		told = rows_error_table_for(host, &t->shape, set);
 		/* a table with a bound has a marginal */
-		(void) dp_model_distribution_marginal(d, set, MOST_PRODUCT, expected);
+		(void) dp_models_distribution_marginal(d, set, MOST_PRODUCT, expected);
 		tell(d, &a, set, told);
 		off = distance_of(expected, told,
-						  (int64_t) dp_model_shape_cells(&t->shape, set));
+						  (int64_t) dp_models_shape_cells(&t->shape, set));
 		b->table = rows > 0 ? b->table + off.sum : INFINITY;
 		b->cell = fmin(b->table, b->cell + off.most);
 		host->release(host->state, expected);
@@ -185,23 +185,23 @@ dp_model_generator_rows_error(const dp_distribution *d,
 	for (i = 0; i < d->tree.nodes; i++)
 		if (a.node[i] != NULL)
 			host->release(host->state, a.node[i]);
-	dp_model_generator_summarize(t, t->bound, report);
+	dp_models_generator_summarize(t, t->bound, report);
 }
 
 /*
- * dp_model_mwem_rows_error
+ * dp_models_mwem_rows_error
  *	  Make the report's error hold for rows, each of which stands for
  *	  total/rows of the relation's.
  *
- * Requires: w, terms and report of one dp_model_mwem_run; places of
- *			 dp_model_mwem_sample.
+ * Requires: w, terms and report of one dp_models_mwem_run; places of
+ *			 dp_models_mwem_sample.
  * Gives:	 cell_error with what rounding to rows added; NAN without rows.
  * Source:	 doc/theory.md T74.
  */
 void
-dp_model_mwem_rows_error(const dp_mwem *w, const dp_generator_terms *t,
-						 int64_t rows, const int32_t *places,
-						 dp_generator_report *report)
+dp_models_mwem_rows_error(const dp_mwem *w, const dp_generator_terms *t,
+						  int64_t rows, const int32_t *places,
+						  dp_generator_report *report)
 {
 	const dp_host *host = w->host;
 	drawn		a = {host, &t->shape, rows, places, 0, {NULL}};
@@ -219,11 +219,11 @@ dp_model_mwem_rows_error(const dp_mwem *w, const dp_generator_terms *t,
 			continue;
 		expected = rows_error_table_for(host, &t->shape, set);
 		told = rows_error_table_for(host, &t->shape, set);
-		dp_model_mwem_marginal(w, set, expected);
+		dp_models_mwem_marginal(w, set, expected);
 		count_rows(&a, set, told);
 		most = fmax(most, distance_of(expected, told, (int64_t)
-									  dp_model_shape_cells(&t->shape,
-														   set)).most);
+									  dp_models_shape_cells(&t->shape,
+															set)).most);
 		host->release(host->state, expected);
 		host->release(host->state, told);
 	}

@@ -37,7 +37,7 @@ ceil_size(double x, uint64_t *size)
 }
 
 /*
- * dp_model_smalldb_size
+ * dp_models_smalldb_size
  *	  The number of cells m = ceil(ln |Q| / alpha^2) with which some multiset
  *	  is within alpha of every database on every query.
  *
@@ -47,7 +47,7 @@ ceil_size(double x, uint64_t *size)
  * Source:	 doc/theory.md T67 (book, Lemma 4.3, which needs |Q| > 2).
  */
 dp_status
-dp_model_smalldb_size(double queries, double alpha, uint64_t *size)
+dp_models_smalldb_size(double queries, double alpha, uint64_t *size)
 {
 	if (!(queries > 2) || !(alpha > 0) || !(alpha <= 1))
 		return DP_E_RANGE;
@@ -74,20 +74,20 @@ log_sauer(double n, double d)
 }
 
 /*
- * dp_model_smalldb_size_for_dimension
+ * dp_models_smalldb_size_for_dimension
  *	  The same for any number of queries of a VC dimension: the smaller of
  *	  ln(S(|X|)) / alpha^2, S(n) = sum over i <= d of C(n, i), and the least m
  *	  with m > 8 ln(4 S(2m)) / alpha^2, which does not depend on |X|.
  *
  * Requires: nothing.
- * Gives:	 as dp_model_smalldb_size; DP_E_RANGE also when dimension or cells
+ * Gives:	 as dp_models_smalldb_size; DP_E_RANGE also when dimension or cells
  *			 is 0 or dimension is above 100000.
  * Source:	 doc/theory.md T68 (book, Theorem 4.9; Sauer's lemma; Vapnik and
  *			 Chervonenkis 1971).
  */
 dp_status
-dp_model_smalldb_size_for_dimension(uint64_t cells, uint64_t dimension,
-									double alpha, uint64_t *size)
+dp_models_smalldb_size_for_dimension(uint64_t cells, uint64_t dimension,
+									 double alpha, uint64_t *size)
 {
 	double		d = (double) dimension;
 	double		queries;
@@ -114,7 +114,7 @@ dp_model_smalldb_size_for_dimension(uint64_t cells, uint64_t dimension,
 }
 
 /*
- * dp_model_smalldb_log_candidates
+ * dp_models_smalldb_log_candidates
  *	  ln C(|X| + m - 1, m): the natural logarithm of the number of multisets.
  *
  * Requires: cells >= 1.
@@ -122,7 +122,7 @@ dp_model_smalldb_size_for_dimension(uint64_t cells, uint64_t dimension,
  * Source:	 doc/theory.md T66.
  */
 double
-dp_model_smalldb_log_candidates(uint64_t cells, uint64_t size)
+dp_models_smalldb_log_candidates(uint64_t cells, uint64_t size)
 {
 	double		n = (double) cells - 1;
 	double		m = (double) size;
@@ -142,7 +142,7 @@ dp_model_smalldb_log_candidates(uint64_t cells, uint64_t size)
 }
 
 /*
- * dp_model_smalldb_net_error
+ * dp_models_smalldb_net_error
  *	  By how much the chosen candidate's largest error may exceed the best
  *	  candidate's, as a fraction of n, except with probability beta:
  *	  2 (ln |R| + ln(1/beta)) / (epsilon n).
@@ -152,14 +152,14 @@ dp_model_smalldb_log_candidates(uint64_t cells, uint64_t size)
  * Source:	 doc/theory.md T67 (book, Theorem 3.11, Proposition 4.4).
  */
 double
-dp_model_smalldb_net_error(double log_candidates, double n, double epsilon,
-						   double beta)
+dp_models_smalldb_net_error(double log_candidates, double n, double epsilon,
+							double beta)
 {
 	return 2 * (log_candidates - log(beta)) / (epsilon * n);
 }
 
 /*
- * dp_model_smalldb_size_error
+ * dp_models_smalldb_size_error
  *	  The largest error, as a fraction, that the best multiset of m cells can
  *	  have: sqrt(ln(2 |Q|) / (2 m)).
  *
@@ -168,13 +168,13 @@ dp_model_smalldb_net_error(double log_candidates, double n, double epsilon,
  * Source:	 doc/theory.md T67 (Hoeffding, as in the book's Lemma 4.3).
  */
 double
-dp_model_smalldb_size_error(double queries, uint64_t size)
+dp_models_smalldb_size_error(double queries, uint64_t size)
 {
 	return sqrt(log(2 * queries) / (2 * (double) size));
 }
 
 /*
- * dp_model_smalldb_size_error_for_dimension
+ * dp_models_smalldb_size_error_for_dimension
  *	  The same for all queries of a VC dimension together.
  *
  * Requires: cells >= 1, dimension 1 .. 100000, size >= 1.
@@ -182,8 +182,8 @@ dp_model_smalldb_size_error(double queries, uint64_t size)
  * Source:	 doc/theory.md T68.
  */
 double
-dp_model_smalldb_size_error_for_dimension(uint64_t cells, uint64_t dimension,
-										  uint64_t size)
+dp_models_smalldb_size_error_for_dimension(uint64_t cells, uint64_t dimension,
+										   uint64_t size)
 {
 	double		d = (double) dimension;
 	double		m = (double) size;
@@ -194,7 +194,7 @@ dp_model_smalldb_size_error_for_dimension(uint64_t cells, uint64_t dimension,
 }
 
 /*
- * dp_model_smalldb_theorem_alpha
+ * dp_models_smalldb_theorem_alpha
  *	  The alpha of the book's Theorem 4.5: ((16 ln |X| ln |Q| + 4 ln(1/beta))
  *	  / (epsilon n))^(1/3).
  *
@@ -203,8 +203,8 @@ dp_model_smalldb_size_error_for_dimension(uint64_t cells, uint64_t dimension,
  * Source:	 doc/theory.md T67 (book, Theorem 4.5).
  */
 double
-dp_model_smalldb_theorem_alpha(uint64_t cells, double queries, double n,
-							   double epsilon, double beta)
+dp_models_smalldb_theorem_alpha(uint64_t cells, double queries, double n,
+								double epsilon, double beta)
 {
 	return cbrt((16 * log((double) cells) * log(queries) - 4 * log(beta)) /
 				(epsilon * n));
@@ -229,7 +229,7 @@ choose(uint64_t n, uint64_t k)
 }
 
 /*
- * dp_model_smalldb_shape_make
+ * dp_models_smalldb_shape_make
  *	  Count the candidates; the caller compares them with the limits in
  *	  dp_models.h.
  *
@@ -239,8 +239,8 @@ choose(uint64_t n, uint64_t k)
  * Source:	 doc/theory.md T66.
  */
 dp_status
-dp_model_smalldb_shape_make(uint64_t cells, uint64_t queries, uint64_t size,
-							dp_smalldb_shape *out)
+dp_models_smalldb_shape_make(uint64_t cells, uint64_t queries, uint64_t size,
+							 dp_smalldb_shape *out)
 {
 	const uint64_t most = UINT64_C(1) << SIZE_MAX_LOG;
 
@@ -366,15 +366,15 @@ feasible(const dp_smalldb_shape *shape)
 }
 
 /*
- * dp_model_smalldb_memory
- *	  Bytes that dp_model_smalldb_make needs; 0 for a shape beyond the limits.
+ * dp_models_smalldb_memory
+ *	  Bytes that dp_models_smalldb_make needs; 0 for a shape beyond the limits.
  *
- * Requires: shape from dp_model_smalldb_shape_make.
+ * Requires: shape from dp_models_smalldb_shape_make.
  * Gives:	 the size, a function of the shape alone.
  * Source:	 doc/theory.md T66.
  */
 size_t
-dp_model_smalldb_memory(const dp_smalldb_shape *shape)
+dp_models_smalldb_memory(const dp_smalldb_shape *shape)
 {
 	dp_smalldb	p;
 
@@ -527,21 +527,21 @@ make_tails(dp_smalldb *p)
 }
 
 /*
- * dp_model_smalldb_make
+ * dp_models_smalldb_make
  *	  Prepare a selection.
  *
  * Requires: weights[query * cells + cell], from 0 to shape->one; one count
  *			 for each query, its granules, and below 0 counts as 0; memory of
- *			 dp_model_smalldb_memory bytes, which stays in use.  Afterwards the
- *			 memory holds private numbers.
+ *			 dp_models_smalldb_memory bytes, which stays in use.  Afterwards
+ *			 the memory holds private numbers.
  * Gives:	 DP_OK with *out set; DP_E_RANGE when the shape is beyond the
  *			 limits or n < 1; *out is then untouched.
  * Source:	 doc/theory.md T65, T66.
  */
 dp_status
-dp_model_smalldb_make(const dp_smalldb_shape *shape, const uint8_t *weights,
-					  const int64_t *counts, int64_t n, void *memory,
-					  dp_smalldb *out)
+dp_models_smalldb_make(const dp_smalldb_shape *shape, const uint8_t *weights,
+					   const int64_t *counts, int64_t n, void *memory,
+					   dp_smalldb *out)
 {
 	char	   *base = aligned_pointer(memory);
 	layout		l;
@@ -584,32 +584,32 @@ worker_sums(const dp_smalldb *p)
 }
 
 /*
- * dp_model_smalldb_worker_memory
- *	  Bytes that dp_model_smalldb_worker_make needs.
+ * dp_models_smalldb_worker_memory
+ *	  Bytes that dp_models_smalldb_worker_make needs.
  *
- * Requires: problem from dp_model_smalldb_make.
+ * Requires: problem from dp_models_smalldb_make.
  * Gives:	 the size, a function of the shape alone.
  * Source:	 doc/theory.md T66.
  */
 size_t
-dp_model_smalldb_worker_memory(const dp_smalldb *problem)
+dp_models_smalldb_worker_memory(const dp_smalldb *problem)
 {
 	return worker_cells(problem) + worker_sums(problem) +
 		problem->levels * sizeof(uint64_t) + ALIGNMENT;
 }
 
 /*
- * dp_model_smalldb_worker_make
+ * dp_models_smalldb_worker_make
  *	  One thread's memory, its histogram empty.
  *
- * Requires: memory of dp_model_smalldb_worker_memory bytes, which stays in use
- *			 and will hold private numbers.
+ * Requires: memory of dp_models_smalldb_worker_memory bytes, which stays in
+ *			 use and will hold private numbers.
  * Gives:	 *out set.
  * Source:	 doc/theory.md T66.
  */
 void
-dp_model_smalldb_worker_make(dp_smalldb *problem, void *memory,
-							 dp_smalldb_worker *out)
+dp_models_smalldb_worker_make(dp_smalldb *problem, void *memory,
+							  dp_smalldb_worker *out)
 {
 	char	   *base = aligned_pointer(memory);
 
@@ -622,7 +622,7 @@ dp_model_smalldb_worker_make(dp_smalldb *problem, void *memory,
 }
 
 /*
- * dp_model_smalldb_score
+ * dp_models_smalldb_score
  *	  The score of all candidates of a level: minus their largest distance.
  *
  * Requires: level below problem->levels.
@@ -630,14 +630,14 @@ dp_model_smalldb_worker_make(dp_smalldb *problem, void *memory,
  * Source:	 doc/theory.md T66.
  */
 dp_int128
-dp_model_smalldb_score(const dp_smalldb *problem, uint64_t level)
+dp_models_smalldb_score(const dp_smalldb *problem, uint64_t level)
 {
 	return -((dp_int128) problem->n * (level / problem->modulus) +
 			 problem->values[level % problem->modulus]);
 }
 
 /*
- * dp_model_smalldb_unrank
+ * dp_models_smalldb_unrank
  *	  The candidate of a rank in lexical order.
  *
  * Requires: rank below shape.candidates; room for shape.size cells.
@@ -645,8 +645,8 @@ dp_model_smalldb_score(const dp_smalldb *problem, uint64_t level)
  * Source:	 doc/theory.md T66 (the combinatorial number system).
  */
 void
-dp_model_smalldb_unrank(const dp_smalldb *problem, uint64_t rank,
-						uint32_t *cells)
+dp_models_smalldb_unrank(const dp_smalldb *problem, uint64_t rank,
+						 uint32_t *cells)
 {
 	uint64_t	c = 0;
 	uint64_t	i;
@@ -682,15 +682,15 @@ level_bytes(void)
 }
 
 /*
- * dp_model_smalldb_draw_memory
- *	  Bytes that dp_model_smalldb_draw needs.
+ * dp_models_smalldb_draw_memory
+ *	  Bytes that dp_models_smalldb_draw needs.
  *
- * Requires: problem from dp_model_smalldb_make.
+ * Requires: problem from dp_models_smalldb_make.
  * Gives:	 the size, a function of the shape alone.
  * Source:	 doc/theory.md T66.
  */
 size_t
-dp_model_smalldb_draw_memory(const dp_smalldb *problem)
+dp_models_smalldb_draw_memory(const dp_smalldb *problem)
 {
 	return problem->levels * level_bytes();
 }
@@ -716,7 +716,7 @@ smalldb_collect(const dp_smalldb *problem, const dp_smalldb_worker *workers,
 			candidates += workers[i].histogram[level];
 		if (candidates == 0)
 			continue;
-		l.scores[l.n] = dp_model_smalldb_score(problem, level);
+		l.scores[l.n] = dp_models_smalldb_score(problem, level);
 		l.counts[l.n] = candidates;
 		l.numbers[l.n++] = level;
 	}
@@ -724,35 +724,36 @@ smalldb_collect(const dp_smalldb *problem, const dp_smalldb_worker *workers,
 }
 
 /*
- * dp_model_smalldb_draw
+ * dp_models_smalldb_draw
  *	  Draw a level with probability proportional to N_i exp(rate score_i),
  *	  N_i its number of candidates, and a rank uniform in [0, N_i).
  *
  * Requires: the first scan is complete and no worker at a step; all `count`
- *			 workers that took part; rate from dp_mech_selection_rate;
- *			 memory of dp_model_smalldb_draw_memory bytes, 16-byte aligned or
+ *			 workers that took part; rate from dp_noise_selection_rate;
+ *			 memory of dp_models_smalldb_draw_memory bytes, 16-byte aligned or
  *			 as palloc aligns, which is wiped.
  * Gives:	 DP_OK with *level and *rank set for the second scan; DP_E_RANGE,
- *			 DP_E_RANDOM, DP_E_MEMORY as dp_mech_envelope, and both are then
+ *			 DP_E_RANDOM, DP_E_MEMORY as dp_noise_envelope, and both are then
  *			 untouched.
  * Source:	 doc/theory.md T16, T18, T66.
  */
 dp_status
-dp_model_smalldb_draw(dp_source *source, dp_smalldb *problem,
-					  const dp_rational *rate, dp_smalldb_worker *workers,
-					  int count, void *memory, uint64_t *level, uint64_t *rank)
+dp_models_smalldb_draw(dp_source *source, dp_smalldb *problem,
+					   const dp_rational *rate, dp_smalldb_worker *workers,
+					   int count, void *memory, uint64_t *level,
+					   uint64_t *rank)
 {
 	levels		l = smalldb_collect(problem, workers, count, memory);
 	dp_envelope law;
 	size_t		chosen;
 	dp_status	status;
 
-	status = dp_mech_envelope_make(rate, 1, &law);
+	status = dp_noise_envelope_make(rate, 1, &law);
 	if (status == DP_OK)
-		status = dp_mech_envelope(source, &law, l.scores, l.counts, l.n,
-								  &chosen, rank);
+		status = dp_noise_envelope(source, &law, l.scores, l.counts, l.n,
+								   &chosen, rank);
 	if (status == DP_OK)
 		*level = l.numbers[chosen];
-	OPENSSL_cleanse(memory, dp_model_smalldb_draw_memory(problem));
+	OPENSSL_cleanse(memory, dp_models_smalldb_draw_memory(problem));
 	return status;
 }

@@ -29,7 +29,7 @@ subtract32(const int32_t *restrict from, const int32_t *restrict step,
 }
 
 /*
- * dp_model_smalldb_subtract
+ * dp_models_smalldb_subtract
  *	  out = from - step, lane by lane.
  *
  * Requires: lanes a multiple of SMALLDB_LANES; out overlaps neither.
@@ -37,8 +37,8 @@ subtract32(const int32_t *restrict from, const int32_t *restrict step,
  * Source:	 doc/theory.md T66.
  */
 void
-dp_model_smalldb_subtract(bool wide, const void *from, const void *step,
-						  unsigned lanes, void *out)
+dp_models_smalldb_subtract(bool wide, const void *from, const void *step,
+						   unsigned lanes, void *out)
 {
 	if (wide)
 		subtract32(from, step, lanes, out);
@@ -67,7 +67,7 @@ subtract_times32(const int32_t *from, const int32_t *restrict step,
 }
 
 /*
- * dp_model_smalldb_subtract_times
+ * dp_models_smalldb_subtract_times
  *	  out = from - times * step, lane by lane.
  *
  * Requires: lanes a multiple of SMALLDB_LANES; times at most m; out may be
@@ -76,8 +76,8 @@ subtract_times32(const int32_t *from, const int32_t *restrict step,
  * Source:	 doc/theory.md T66.
  */
 void
-dp_model_smalldb_subtract_times(bool wide, const void *from, const void *step,
-								unsigned times, unsigned lanes, void *out)
+dp_models_smalldb_subtract_times(bool wide, const void *from, const void *step,
+								 unsigned times, unsigned lanes, void *out)
 {
 	if (wide)
 		subtract_times32(from, step, (int32_t) times, lanes, out);
@@ -123,7 +123,7 @@ level32(const int32_t *restrict sums, const int32_t *restrict step,
 }
 
 /*
- * dp_model_smalldb_levels
+ * dp_models_smalldb_levels
  *	  The levels of `count` candidates that share the prefix with these sums,
  *	  one for each vector of steps.
  *
@@ -132,8 +132,8 @@ level32(const int32_t *restrict sums, const int32_t *restrict step,
  * Source:	 doc/theory.md T66.
  */
 void
-dp_model_smalldb_levels(bool wide, const void *sums, const void *steps,
-						unsigned lanes, unsigned count, uint32_t *levels)
+dp_models_smalldb_levels(bool wide, const void *sums, const void *steps,
+						 unsigned lanes, unsigned count, uint32_t *levels)
 {
 	const int16_t *narrow_step = steps;
 	const int32_t *wide_step = steps;
@@ -188,7 +188,7 @@ level_along32(int32_t *restrict sums, const int32_t *restrict change,
 }
 
 /*
- * dp_model_smalldb_levels_along
+ * dp_models_smalldb_levels_along
  *	  The levels of `count` candidates, the first of which has these sums and
  *	  each other one those of the one before, changed.
  *
@@ -198,8 +198,9 @@ level_along32(int32_t *restrict sums, const int32_t *restrict change,
  * Source:	 doc/theory.md T66.
  */
 void
-dp_model_smalldb_levels_along(bool wide, void *sums, const void *change,
-							  unsigned lanes, unsigned count, uint32_t *levels)
+dp_models_smalldb_levels_along(bool wide, void *sums, const void *change,
+							   unsigned lanes, unsigned count,
+							   uint32_t *levels)
 {
 	unsigned	i;
 

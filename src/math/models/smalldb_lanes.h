@@ -10,18 +10,18 @@
 /* Lanes come in multiples of this; the kernels rely on it. */
 #define SMALLDB_LANES 16
 
-extern void dp_model_smalldb_subtract(bool wide, const void *from,
-									  const void *step, unsigned lanes,
-									  void *out);
-extern void dp_model_smalldb_subtract_times(bool wide, const void *from,
-											const void *step, unsigned times,
-											unsigned lanes, void *out);
-extern void dp_model_smalldb_levels_along(bool wide, void *sums,
-										  const void *change, unsigned lanes,
-										  unsigned count, uint32_t *levels);
-extern void dp_model_smalldb_levels(bool wide, const void *sums,
-									const void *steps, unsigned lanes,
-									unsigned count, uint32_t *levels);
+extern void dp_models_smalldb_subtract(bool wide, const void *from,
+									   const void *step, unsigned lanes,
+									   void *out);
+extern void dp_models_smalldb_subtract_times(bool wide, const void *from,
+											 const void *step, unsigned times,
+											 unsigned lanes, void *out);
+extern void dp_models_smalldb_levels_along(bool wide, void *sums,
+										   const void *change, unsigned lanes,
+										   unsigned count, uint32_t *levels);
+extern void dp_models_smalldb_levels(bool wide, const void *sums,
+									 const void *steps, unsigned lanes,
+									 unsigned count, uint32_t *levels);
 
 static inline size_t
 lane_bytes(const dp_smalldb *problem)

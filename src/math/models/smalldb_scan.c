@@ -70,9 +70,9 @@ smalldb_scan_add_up(dp_smalldb_worker *w, uint64_t from)
 	uint64_t	i;
 
 	for (i = from; i < p->shape.size - p->suffix; i++)
-		dp_model_smalldb_subtract(p->wide, lane_row(p, w->sums, i),
-								  lane_row(p, p->steps, w->cells[i]), p->lanes,
-								  lane_row(p, w->sums, i + 1));
+		dp_models_smalldb_subtract(p->wide, lane_row(p, w->sums, i),
+								   lane_row(p, p->steps, w->cells[i]),
+								   p->lanes, lane_row(p, w->sums, i + 1));
 }
 
 /* Advance to the next prefix, which must exist. */
@@ -184,9 +184,9 @@ walk_by_cells(dp_smalldb_worker *w, passage *walk)
 			suffix = suffix_start(p, w->cells[length - 1]);
 		}
 		n = portion(walk, p->suffixes - suffix);
-		dp_model_smalldb_levels(p->wide, lane_row(p, w->sums, length),
-								lane_row(p, p->tails, suffix), p->lanes, n,
-								levels);
+		dp_models_smalldb_levels(p->wide, lane_row(p, w->sums, length),
+								 lane_row(p, p->tails, suffix), p->lanes, n,
+								 levels);
 		pass(w, walk, levels, n);
 		suffix += n;
 	}
@@ -214,9 +214,9 @@ add_cell(dp_smalldb_worker *w, uint64_t i)
 	dp_smalldb *p = w->problem;
 	uint32_t   *counts = w->cells + p->shape.size;
 
-	dp_model_smalldb_subtract_times(p->wide, lane_row(p, w->sums, i),
-									lane_row(p, p->steps, i), counts[i],
-									p->lanes, lane_row(p, w->sums, i + 1));
+	dp_models_smalldb_subtract_times(p->wide, lane_row(p, w->sums, i),
+									 lane_row(p, p->steps, i), counts[i],
+									 p->lanes, lane_row(p, w->sums, i + 1));
 }
 
 /*
@@ -264,9 +264,9 @@ walk_by_counts(dp_smalldb_worker *w, passage *walk)
 	memcpy(w->sums, p->start, lane_bytes(p));
 	for (i = 0; i < tail; i++)
 		add_cell(w, i);
-	dp_model_smalldb_subtract(p->wide, lane_row(p, p->steps, tail),
-							  lane_row(p, p->steps, tail + 1), p->lanes,
-							  change);
+	dp_models_smalldb_subtract(p->wide, lane_row(p, p->steps, tail),
+							   lane_row(p, p->steps, tail + 1), p->lanes,
+							   change);
 	left = counts[tail] + counts[tail + 1];
 	rest = counts[tail];		/* candidates of the run after this one */
 	for (;;)
@@ -274,19 +274,19 @@ walk_by_counts(dp_smalldb_worker *w, passage *walk)
 		/*
 		 * a step along the run exchanges one of cell `tail` for the last cell
 		 */
-		dp_model_smalldb_subtract_times(p->wide, lane_row(p, w->sums, tail),
-										lane_row(p, p->steps, tail),
-										(unsigned) rest, p->lanes, sums);
-		dp_model_smalldb_subtract_times(p->wide, sums,
-										lane_row(p, p->steps, tail + 1),
-										(unsigned) (left - rest), p->lanes,
-										sums);
+		dp_models_smalldb_subtract_times(p->wide, lane_row(p, w->sums, tail),
+										 lane_row(p, p->steps, tail),
+										 (unsigned) rest, p->lanes, sums);
+		dp_models_smalldb_subtract_times(p->wide, sums,
+										 lane_row(p, p->steps, tail + 1),
+										 (unsigned) (left - rest), p->lanes,
+										 sums);
 		for (rest++; rest > 0 && walk->at < walk->last && !walk->found;
 			 rest -= n)
 		{
 			n = portion(walk, rest);
-			dp_model_smalldb_levels_along(p->wide, sums, change, p->lanes, n,
-										  levels);
+			dp_models_smalldb_levels_along(p->wide, sums, change, p->lanes, n,
+										   levels);
 			pass(w, walk, levels, n);
 		}
 		if (walk->at >= walk->last || walk->found)
@@ -305,7 +305,7 @@ walk_through(dp_smalldb_worker *w, uint64_t first, uint64_t last,
 {
 	passage		walk = {first, last, what, rank, 0, false};
 
-	dp_model_smalldb_unrank(w->problem, first, w->cells);
+	dp_models_smalldb_unrank(w->problem, first, w->cells);
 	if (w->problem->by_counts)
 		walk_by_counts(w, &walk);
 	else
@@ -314,7 +314,7 @@ walk_through(dp_smalldb_worker *w, uint64_t first, uint64_t last,
 }
 
 /*
- * dp_model_smalldb_begin
+ * dp_models_smalldb_begin
  *	  Hand the chunks out from the first again, for a scan; `level` is for
  *	  the second.
  *
@@ -323,8 +323,8 @@ walk_through(dp_smalldb_worker *w, uint64_t first, uint64_t last,
  * Source:	 doc/theory.md T66.
  */
 void
-dp_model_smalldb_begin(dp_smalldb *problem, dp_smalldb_scan scan,
-					   uint64_t level)
+dp_models_smalldb_begin(dp_smalldb *problem, dp_smalldb_scan scan,
+						uint64_t level)
 {
 	problem->scan = scan;
 	problem->level = level;
@@ -332,16 +332,16 @@ dp_model_smalldb_begin(dp_smalldb *problem, dp_smalldb_scan scan,
 }
 
 /*
- * dp_model_smalldb_step
+ * dp_models_smalldb_step
  *	  Take one chunk and scan it.
  *
- * Requires: worker of this thread alone, between dp_model_smalldb_begin and
+ * Requires: worker of this thread alone, between dp_models_smalldb_begin and
  *			 the end of all steps.
  * Gives:	 false when no chunk is left or `cancel` is set, without scanning.
  * Source:	 doc/theory.md T66.
  */
 bool
-dp_model_smalldb_step(dp_smalldb_worker *worker)
+dp_models_smalldb_step(dp_smalldb_worker *worker)
 {
 	dp_smalldb *p = worker->problem;
 	uint64_t	chunk;
@@ -364,16 +364,16 @@ dp_model_smalldb_step(dp_smalldb_worker *worker)
 }
 
 /*
- * dp_model_smalldb_candidate
+ * dp_models_smalldb_candidate
  *	  The rank-th candidate of the level of the second scan, from 0.
  *
  * Requires: the second scan is complete and no worker at a step.
- * Gives:	 its place among all candidates, for dp_model_smalldb_unrank;
+ * Gives:	 its place among all candidates, for dp_models_smalldb_unrank;
  *			 shape.candidates when the level has too few.
  * Source:	 doc/theory.md T66.
  */
 uint64_t
-dp_model_smalldb_candidate(dp_smalldb_worker *worker, uint64_t rank)
+dp_models_smalldb_candidate(dp_smalldb_worker *worker, uint64_t rank)
 {
 	dp_smalldb *p = worker->problem;
 	uint64_t	chunk;
@@ -389,7 +389,7 @@ dp_model_smalldb_candidate(dp_smalldb_worker *worker, uint64_t rank)
 }
 
 /* ----------------
- *		Threads that scan alongside the caller: they run dp_model_smalldb_step
+ *		Threads that scan alongside the caller: they run dp_models_smalldb_step
  *		and nothing else.
  * ----------------
  */
@@ -397,17 +397,17 @@ dp_model_smalldb_candidate(dp_smalldb_worker *worker, uint64_t rank)
 static void *
 scan(void *worker)
 {
-	while (dp_model_smalldb_step(worker))
+	while (dp_models_smalldb_step(worker))
 		continue;
 	return NULL;
 }
 
 /*
- * dp_model_smalldb_threads_start
+ * dp_models_smalldb_threads_start
  *	  One thread for each of `count` workers, at most DP_SMALLDB_THREADS; as
  *	  many as the system gives.
  *
- * Requires: dp_model_smalldb_begin was called; nothing else touches the
+ * Requires: dp_models_smalldb_begin was called; nothing else touches the
  *			 workers.
  * Gives:	 threads->count, possibly 0, to be joined; they end when the chunks
  *			 are used up or problem->cancel is set.  The caller itself must
@@ -416,9 +416,9 @@ scan(void *worker)
  * Source:	 doc/theory.md T66.
  */
 void
-dp_model_smalldb_threads_start(dp_threads *threads, dp_smalldb_worker *workers,
-							   int count)
+dp_models_smalldb_threads_start(dp_threads *threads,
+								dp_smalldb_worker *workers, int count)
 {
-	dp_mech_threads_start(threads, scan, workers, sizeof(dp_smalldb_worker),
-						  count);
+	dp_numbers_threads_start(threads, scan, workers, sizeof(dp_smalldb_worker),
+							 count);
 }

@@ -21,26 +21,26 @@ limbs_approx(const uint64_t *limbs)
 }
 
 /*
- * dp_mech_scale_approx
+ * dp_noise_scale_approx
  *	  The scale t/s as a floating-point number.
  *
- * Requires: scale from dp_mech_scale_make.
+ * Requires: scale from dp_noise_scale_make.
  * Gives:	 t/s within a relative error of 2^-50.
  * Source:	 doc/theory.md T7.
  */
 double
-dp_mech_scale_approx(const dp_scale *scale)
+dp_noise_scale_approx(const dp_scale *scale)
 {
 	return limbs_approx(scale->t) / limbs_approx(scale->s);
 }
 
 /*
- * dp_mech_laplace_error
+ * dp_noise_laplace_error
  *	  The error that noise of this scale exceeds with probability beta: the
  *	  smallest integer a >= 0 with P[|X| > a] <= beta.  For m answers at once
  *	  pass beta / m (union bound).
  *
- * Requires: scale from dp_mech_scale_make.
+ * Requires: scale from dp_noise_scale_make.
  * Gives:	 a in granules.  The real bound is computed within a relative
  *			 error of about 2^-50, so a is exact unless that bound lies that
  *			 close to an integer.  0 when beta >= 1, infinity when beta <= 0,
@@ -48,7 +48,7 @@ dp_mech_scale_approx(const dp_scale *scale)
  * Source:	 doc/theory.md T7.
  */
 double
-dp_mech_laplace_error(const dp_scale *scale, double beta)
+dp_noise_laplace_error(const dp_scale *scale, double beta)
 {
 	double		inverse;
 	double		level;
@@ -70,17 +70,17 @@ dp_mech_laplace_error(const dp_scale *scale, double beta)
 }
 
 /*
- * dp_mech_key_chance
+ * dp_noise_key_chance
  *	  The probability that a key with n units is released, for display.
  *
- * Requires: law from dp_mech_key_law_make.
+ * Requires: law from dp_noise_key_law_make.
  * Gives:	 P[n + X > k] in floating point, 0 for n = 0.
  * Source:	 doc/theory.md T104.
  */
 double
-dp_mech_key_chance(const dp_key_law *law, uint64_t n)
+dp_noise_key_chance(const dp_key_law *law, uint64_t n)
 {
-	double		rate = 1 / dp_mech_scale_approx(&law->scale);
+	double		rate = 1 / dp_noise_scale_approx(&law->scale);
 	double		k = (double) law->threshold;
 	double		all = -expm1(-rate) + 2 * exp(-rate) * -expm1(-rate * k);
 	double		x = k + 1 - (double) n; /* released iff X >= x */
@@ -96,15 +96,15 @@ dp_mech_key_chance(const dp_key_law *law, uint64_t n)
 }
 
 /*
- * dp_mech_key_units
+ * dp_noise_key_units
  *	  The least n that is released with at least this chance, for display.
  *
- * Requires: law from dp_mech_key_law_make; 0 < chance < 1.
+ * Requires: law from dp_noise_key_law_make; 0 < chance < 1.
  * Gives:	 n, found in floating point.
  * Source:	 doc/theory.md T104.
  */
 uint64_t
-dp_mech_key_units(const dp_key_law *law, double chance)
+dp_noise_key_units(const dp_key_law *law, double chance)
 {
 	uint64_t	low = 0;
 	uint64_t	high = 2 * law->threshold + 1;
@@ -113,7 +113,7 @@ dp_mech_key_units(const dp_key_law *law, double chance)
 	{
 		uint64_t	middle = low + (high - low) / 2;
 
-		if (dp_mech_key_chance(law, middle) >= chance)
+		if (dp_noise_key_chance(law, middle) >= chance)
 			high = middle;
 		else
 			low = middle;

@@ -7,7 +7,7 @@
 #include "noise_internal.h"
 
 /*
- * dp_mech_bernoulli_exp
+ * dp_noise_bernoulli_exp
  *	  Draw a coin that is true with probability exp(-gamma).
  *
  * Requires: gamma->den > 0.
@@ -18,7 +18,7 @@
  * Source:	 doc/theory.md T3 (Canonne, Kamath, Steinke 2020).
  */
 dp_status
-dp_mech_bernoulli_exp(dp_source *source, const dp_rational *gamma, bool *out)
+dp_noise_bernoulli_exp(dp_source *source, const dp_rational *gamma, bool *out)
 {
 	dp_uint128	num = gamma->num;
 	dp_uint128	den = gamma->den;

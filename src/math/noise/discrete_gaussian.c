@@ -30,7 +30,7 @@ square_root(dp_uint128 n)
 }
 
 /*
- * dp_mech_gaussian_make
+ * dp_noise_gaussian_make
  *	  Prepare the discrete Gaussian law of variance parameter sigma^2.
  *
  * Requires: variance a rational, in squared granules of the value.
@@ -39,7 +39,7 @@ square_root(dp_uint128 n)
  * Source:	 doc/theory.md T11, T12.
  */
 dp_status
-dp_mech_gaussian_make(const dp_rational *variance, dp_gaussian *out)
+dp_noise_gaussian_make(const dp_rational *variance, dp_gaussian *out)
 {
 	const dp_rational one = {1, 1};
 	dp_rational reduced;
@@ -49,7 +49,7 @@ dp_mech_gaussian_make(const dp_rational *variance, dp_gaussian *out)
 	dp_uint128	den;
 	dp_status	status;
 
-	status = dp_mech_rational_make(variance->num, variance->den, &reduced);
+	status = dp_numbers_rational_make(variance->num, variance->den, &reduced);
 	if (status != DP_OK)
 		return status;
 	if (reduced.num == 0)
@@ -57,7 +57,7 @@ dp_mech_gaussian_make(const dp_rational *variance, dp_gaussian *out)
 
 	/* floor(sqrt(a/c)) = floor(sqrt(floor(a/c))); t <= 2^64 */
 	t = (dp_uint128) square_root(reduced.num / reduced.den) + 1;
-	status = dp_mech_scale_make(t, &one, &proposal);
+	status = dp_noise_scale_make(t, &one, &proposal);
 	if (status != DP_OK)
 		return status;
 	out->variance = reduced;
@@ -84,14 +84,15 @@ keep_wide(dp_source *source, const dp_gaussian *gaussian, dp_uint128 y,
 	BIGNUM	   *distance;
 	BIGNUM	   *den;
 
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	a = big_of(&b, gaussian->variance.num);
 	t = big_of(&b, gaussian->t);
 	ct = big_multiply(&b, big_of(&b, gaussian->variance.den), t);
 	distance = big_subtract(&b, big_multiply(&b, big_of(&b, y), ct), a);
 	den = big_multiply(&b, big_multiply(&b, ct, t), big_shift(&b, a, 1));
-	dp_mech_wide_bernoulli_exp(&b, source, big_square(&b, distance), den, out);
-	return dp_mech_big_end(&b);
+	dp_noise_wide_bernoulli_exp(&b, source, big_square(&b, distance), den,
+								out);
+	return dp_numbers_big_end(&b);
 }
 
 static inline dp_status
@@ -110,15 +111,15 @@ keep(dp_source *source, const dp_gaussian *gaussian, dp_uint128 y, bool *out)
 		return keep_wide(source, gaussian, y, out);
 	gamma.num = distance * distance;
 	gamma.den = gaussian->den;
-	return dp_mech_bernoulli_exp(source, &gamma, out);
+	return dp_noise_bernoulli_exp(source, &gamma, out);
 }
 
 /*
- * dp_mech_discrete_gaussian
+ * dp_noise_discrete_gaussian
  *	  Draw X with P[X = x] proportional to exp(-x^2 / (2 sigma^2)), x any
  *	  integer.
  *
- * Requires: gaussian from dp_mech_gaussian_make (clearing `narrow` is allowed
+ * Requires: gaussian from dp_noise_gaussian_make (clearing `narrow` is allowed
  *			 and changes neither the law nor the bytes consumed).
  * Gives:	 DP_OK with *out set; DP_E_OVERFLOW when a proposal is 2^127 or
  *			 more (odds below exp(-2^62) for every variance), DP_E_RANDOM,
@@ -126,8 +127,8 @@ keep(dp_source *source, const dp_gaussian *gaussian, dp_uint128 y, bool *out)
  * Source:	 doc/theory.md T11 (Canonne, Kamath, Steinke 2020, Algorithm 3).
  */
 dp_status
-dp_mech_discrete_gaussian(dp_source *source, const dp_gaussian *gaussian,
-						  dp_int128 *out)
+dp_noise_discrete_gaussian(dp_source *source, const dp_gaussian *gaussian,
+						   dp_int128 *out)
 {
 	dp_int128	y;
 	bool		accepted;
@@ -135,7 +136,7 @@ dp_mech_discrete_gaussian(dp_source *source, const dp_gaussian *gaussian,
 
 	do
 	{
-		status = dp_mech_discrete_laplace(source, &gaussian->proposal, &y);
+		status = dp_noise_discrete_laplace(source, &gaussian->proposal, &y);
 		if (status != DP_OK)
 			return status;
 		status = keep(source, gaussian, (dp_uint128) (y < 0 ? -y : y),

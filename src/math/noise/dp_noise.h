@@ -28,7 +28,7 @@ typedef bool (*dp_source_fill) (void *state, void *out, size_t n);
 /*
  * A buffered source of random bytes.  The owner decides where the struct
  * lives; all fields are private to random.c.  A source must not be shared
- * between processes: see dp_mech_source_init.
+ * between processes: see dp_noise_source_init.
  */
 typedef struct dp_source
 {
@@ -39,14 +39,14 @@ typedef struct dp_source
 	unsigned char buffer[DP_SOURCE_BUFFER];
 } dp_source;
 
-extern void dp_mech_source_init(dp_source *source, dp_source_fill fill,
-								void *state);
-extern void dp_mech_source_pulse(dp_source *source, void (*pulse) (void));
-extern void dp_mech_source_wipe(dp_source *source);
-extern bool dp_mech_fill_openssl(void *state, void *out, size_t n);
-extern dp_status dp_mech_random_bytes(dp_source *source, void *out, size_t n);
-extern dp_status dp_mech_uniform_below(dp_source *source, uint64_t n,
-									   uint64_t *out);
+extern void dp_noise_source_init(dp_source *source, dp_source_fill fill,
+								 void *state);
+extern void dp_noise_source_pulse(dp_source *source, void (*pulse) (void));
+extern void dp_noise_source_wipe(dp_source *source);
+extern bool dp_noise_fill_openssl(void *state, void *out, size_t n);
+extern dp_status dp_noise_random_bytes(dp_source *source, void *out, size_t n);
+extern dp_status dp_noise_uniform_below(dp_source *source, uint64_t n,
+										uint64_t *out);
 
 /* ---- Bernoulli, geometric, discrete Laplace ---- */
 
@@ -62,27 +62,27 @@ typedef struct dp_scale
 	bool		narrow;
 } dp_scale;
 
-extern dp_status dp_mech_scale_make(dp_uint128 sensitivity,
-									const dp_rational *epsilon,
-									dp_scale *out);
-extern dp_status dp_mech_bernoulli_exp(dp_source *source,
-									   const dp_rational *gamma, bool *out);
-extern dp_status dp_mech_geometric(dp_source *source, const dp_scale *scale,
-								   dp_int128 *out);
-extern dp_status dp_mech_discrete_laplace(dp_source *source,
-										  const dp_scale *scale,
-										  dp_int128 *out);
-
-extern dp_status dp_mech_truncated_laplace(dp_source *source,
+extern dp_status dp_noise_scale_make(dp_uint128 sensitivity,
+									 const dp_rational *epsilon,
+									 dp_scale *out);
+extern dp_status dp_noise_bernoulli_exp(dp_source *source,
+										const dp_rational *gamma, bool *out);
+extern dp_status dp_noise_geometric(dp_source *source, const dp_scale *scale,
+									dp_int128 *out);
+extern dp_status dp_noise_discrete_laplace(dp_source *source,
 										   const dp_scale *scale,
-										   dp_int128 bound, dp_int128 *out);
+										   dp_int128 *out);
+
+extern dp_status dp_noise_truncated_laplace(dp_source *source,
+											const dp_scale *scale,
+											dp_int128 bound, dp_int128 *out);
 
 /*
  * For display and public limits: floating point, never on a sampled value's
  * path.
  */
-extern double dp_mech_scale_approx(const dp_scale *scale);
-extern double dp_mech_laplace_error(const dp_scale *scale, double beta);
+extern double dp_noise_scale_approx(const dp_scale *scale);
+extern double dp_noise_laplace_error(const dp_scale *scale, double beta);
 
 /* ---- undeclared group keys (laplace.c, approx.c) ---- */
 
@@ -93,13 +93,14 @@ typedef struct dp_key_law
 	uint64_t	threshold;
 } dp_key_law;
 
-extern dp_status dp_mech_key_law_make(const dp_rational *epsilon,
-									  const dp_rational *delta,
-									  uint64_t changes, dp_key_law *out);
-extern dp_status dp_mech_key_told(dp_source *source, const dp_key_law *law,
-								  uint64_t n, bool *told);
-extern double dp_mech_key_chance(const dp_key_law *law, uint64_t n);
-extern uint64_t dp_mech_key_units(const dp_key_law *law, double chance);
+extern dp_status dp_noise_key_law_make(const dp_rational *epsilon,
+									   const dp_rational *delta,
+									   uint64_t changes, dp_key_law *out);
+extern dp_status dp_noise_key_is_released(dp_source *source,
+										  const dp_key_law *law,
+										  uint64_t n, bool *told);
+extern double dp_noise_key_chance(const dp_key_law *law, uint64_t n);
+extern uint64_t dp_noise_key_units(const dp_key_law *law, double chance);
 
 /* ---- discrete Gaussian (discrete_gaussian.c) ---- */
 
@@ -118,23 +119,23 @@ typedef struct dp_gaussian
 	bool		narrow;
 } dp_gaussian;
 
-extern dp_status dp_mech_gaussian_make(const dp_rational *variance,
-									   dp_gaussian *out);
-extern dp_status dp_mech_discrete_gaussian(dp_source *source,
-										   const dp_gaussian *gaussian,
-										   dp_int128 *out);
+extern dp_status dp_noise_gaussian_make(const dp_rational *variance,
+										dp_gaussian *out);
+extern dp_status dp_noise_discrete_gaussian(dp_source *source,
+											const dp_gaussian *gaussian,
+											dp_int128 *out);
 
 /* ---- randomized response (randomized_response.c) ---- */
 
-extern dp_status dp_mech_randomized_response(dp_source *source,
-											 const dp_rational *epsilon,
-											 bool truth, bool *out);
-extern dp_status dp_mech_two_coins(dp_source *source, bool truth, bool *out);
-extern dp_status dp_mech_randomized_response_among(dp_source *source,
-												   const dp_rational *epsilon,
-												   uint64_t truth,
-												   uint64_t candidates,
-												   uint64_t *out);
+extern dp_status dp_noise_randomized_response(dp_source *source,
+											  const dp_rational *epsilon,
+											  bool truth, bool *out);
+extern dp_status dp_noise_two_coins(dp_source *source, bool truth, bool *out);
+extern dp_status dp_noise_randomized_response_among(dp_source *source,
+													const dp_rational *epsilon,
+													uint64_t truth,
+													uint64_t candidates,
+													uint64_t *out);
 
 /* ---- selection (selection.c, envelope.c) ---- */
 
@@ -144,12 +145,12 @@ typedef enum dp_noise
 	DP_NOISE_GEOMETRIC			/* one-sided geometric */
 } dp_noise;
 
-/* Most 64-bit limbs of one multiplicity in dp_mech_envelope. */
+/* Most 64-bit limbs of one multiplicity in dp_noise_envelope. */
 #define DP_ENVELOPE_WIDTH 16
 #define DP_ENVELOPE_BITS 128	/* of a gap between scores */
 
 /*
- * A rate prepared for dp_mech_envelope: bounds of exp(-rate 2^j).  All fields
+ * A rate prepared for dp_noise_envelope: bounds of exp(-rate 2^j).  All fields
  * are private to envelope.c.
  */
 typedef struct dp_envelope
@@ -162,26 +163,26 @@ typedef struct dp_envelope
 	uint64_t	table[DP_ENVELOPE_BITS][DP_ENVELOPE_WIDTH + 2];
 } dp_envelope;
 
-extern dp_status dp_mech_selection_rate(const dp_rational *epsilon,
-										dp_uint128 sensitivity, bool monotone,
-										dp_rational *out);
-extern dp_status dp_mech_exponential(dp_source *source,
-									 const dp_int128 *scores, size_t n,
-									 const dp_rational *rate, size_t *out);
-extern dp_status dp_mech_permute_and_flip(dp_source *source,
-										  const dp_int128 *scores, size_t n,
-										  const dp_rational *rate,
-										  size_t *order, size_t *out);
-extern dp_status dp_mech_noisy_max(dp_source *source,
-								   const dp_int128 *scores, size_t n,
-								   const dp_scale *scale, dp_noise noise,
-								   size_t *out);
-extern dp_status dp_mech_envelope_make(const dp_rational *rate, size_t width,
-									   dp_envelope *out);
-extern dp_status dp_mech_envelope(dp_source *source, const dp_envelope *law,
-								  const dp_int128 *scores,
-								  const uint64_t *counts, size_t n,
-								  size_t *out, uint64_t *rank);
+extern dp_status dp_noise_selection_rate(const dp_rational *epsilon,
+										 dp_uint128 sensitivity, bool monotone,
+										 dp_rational *out);
+extern dp_status dp_noise_exponential(dp_source *source,
+									  const dp_int128 *scores, size_t n,
+									  const dp_rational *rate, size_t *out);
+extern dp_status dp_noise_permute_and_flip(dp_source *source,
+										   const dp_int128 *scores, size_t n,
+										   const dp_rational *rate,
+										   size_t *order, size_t *out);
+extern dp_status dp_noise_noisy_max(dp_source *source,
+									const dp_int128 *scores, size_t n,
+									const dp_scale *scale, dp_noise noise,
+									size_t *out);
+extern dp_status dp_noise_envelope_make(const dp_rational *rate, size_t width,
+										dp_envelope *out);
+extern dp_status dp_noise_envelope(dp_source *source, const dp_envelope *law,
+								   const dp_int128 *scores,
+								   const uint64_t *counts, size_t n,
+								   size_t *out, uint64_t *rank);
 
 /* ---- quantiles (quantile.c) ---- */
 
@@ -198,17 +199,17 @@ typedef struct dp_ranked_rows
 	size_t		n;
 } dp_ranked_rows;
 
-extern dp_status dp_mech_quantile_sensitivity(dp_uint128 a, dp_uint128 d,
-											  uint64_t rows_of_unit,
-											  bool replace, dp_uint128 *out);
-extern dp_status dp_mech_quantile(dp_source *source, const dp_envelope *law,
+extern dp_status dp_noise_quantile_sensitivity(dp_uint128 a, dp_uint128 d,
+											   uint64_t rows_of_unit,
+											   bool replace, dp_uint128 *out);
+extern dp_status dp_noise_quantile(dp_source *source, const dp_envelope *law,
+								   const dp_ranked_rows *ranked,
+								   int64_t low, int64_t high,
+								   dp_uint128 a, dp_uint128 d, int64_t *out);
+extern dp_status dp_noise_extreme(dp_source *source, const dp_envelope *law,
 								  const dp_ranked_rows *ranked,
-								  int64_t low, int64_t high,
-								  dp_uint128 a, dp_uint128 d, int64_t *out);
-extern dp_status dp_mech_extreme(dp_source *source, const dp_envelope *law,
-								 const dp_ranked_rows *ranked,
-								 int64_t low, int64_t high, dp_uint128 rank,
-								 dp_uint128 d, bool greatest, int64_t *out);
+								  int64_t low, int64_t high, dp_uint128 rank,
+								  dp_uint128 d, bool greatest, int64_t *out);
 
 /* ---- sparse vector (sparse_noise.c) ---- */
 
@@ -225,16 +226,16 @@ typedef struct dp_threshold_law
 	dp_scale	answer;			/* discrete Laplace; numeric only */
 } dp_threshold_law;
 
-extern dp_status dp_mech_threshold_arm(dp_source *source,
-									   const dp_threshold_law *law,
-									   dp_int128 threshold, dp_int128 *armed);
-extern dp_status dp_mech_threshold_test(dp_source *source,
+extern dp_status dp_noise_threshold_arm(dp_source *source,
 										const dp_threshold_law *law,
-										dp_int128 armed, dp_int128 value,
-										bool *above);
-extern dp_status dp_mech_threshold_answer(dp_source *source,
-										  const dp_threshold_law *law,
-										  dp_int128 value, dp_int128 *answer);
+										dp_int128 threshold, dp_int128 *armed);
+extern dp_status dp_noise_threshold_test(dp_source *source,
+										 const dp_threshold_law *law,
+										 dp_int128 armed, dp_int128 value,
+										 bool *above);
+extern dp_status dp_noise_threshold_answer(dp_source *source,
+										   const dp_threshold_law *law,
+										   dp_int128 value, dp_int128 *answer);
 
 /* Greatest width of either number's bounds, in granules. */
 #define DP_PAIR_WIDTH ((INT64_C(1) << 22) - 1)
@@ -299,11 +300,11 @@ dp_pair_merge(dp_pair_sums *sums, const dp_pair_sums *other)
 	sums->products += other->products;
 }
 
-extern void dp_mech_pair_make(dp_pair_kind kind, int64_t width,
-							  int64_t second_width, int spread,
-							  int second_spread, dp_pair_shape *out);
-extern dp_uint128 dp_mech_pair_l1(const dp_pair_shape *shape);
-extern void dp_mech_pair_cells(const dp_pair_shape *shape,
-							   const dp_pair_sums *sums, dp_int128 *cells);
+extern void dp_noise_pair_make(dp_pair_kind kind, int64_t width,
+							   int64_t second_width, int spread,
+							   int second_spread, dp_pair_shape *out);
+extern dp_uint128 dp_noise_pair_l1(const dp_pair_shape *shape);
+extern void dp_noise_pair_cells(const dp_pair_shape *shape,
+								const dp_pair_sums *sums, dp_int128 *cells);
 
 #endif							/* DP_NOISE_H */

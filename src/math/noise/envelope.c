@@ -144,8 +144,8 @@ weight_bound(dp_big *b, dp_uint128 gap, const dp_rational *rate, unsigned p,
 	unsigned	mark = b->used;
 	BIGNUM	   *x = big_multiply(b, big_of(b, gap), big_of(b, rate->num));
 
-	x = dp_mech_big_exp(b, x, big_of(b, rate->den), p + EXP_BITS, rounding);
-	return big_keep(b, mark, dp_mech_big_shrink(b, x, EXP_BITS, rounding));
+	x = dp_numbers_big_exp(b, x, big_of(b, rate->den), p + EXP_BITS, rounding);
+	return big_keep(b, mark, dp_numbers_big_shrink(b, x, EXP_BITS, rounding));
 }
 
 /* Fills table, entries and slack. */
@@ -163,19 +163,20 @@ make_table(dp_envelope *e, dp_big *b)
 	e->slack = 0;
 	for (e->entries = 0; e->entries < BITS; e->entries++)
 	{
-		bottom = dp_mech_big_shrink(b, low, GUARD_BITS, DP_ROUND_DOWN);
-		top = dp_mech_big_shrink(b, high, GUARD_BITS, DP_ROUND_UP);
+		bottom = dp_numbers_big_shrink(b, low, GUARD_BITS, DP_ROUND_DOWN);
+		top = dp_numbers_big_shrink(b, high, GUARD_BITS, DP_ROUND_UP);
 		if (big_bits(b, top) <= 1)
 			break;				/* at most one unit */
-		dp_mech_big_get_limbs(b, bottom, e->table[e->entries], e->limbs);
-		width = (uint64_t) dp_mech_big_get(b, big_subtract(b, top, bottom));
+		dp_numbers_big_get_limbs(b, bottom, e->table[e->entries], e->limbs);
+		width = (uint64_t) dp_numbers_big_get(b, big_subtract(b, top, bottom));
 		if (width > SLACK_MAX)	/* GUARD_BITS forbids it */
-			(void) dp_mech_big_check(b, DP_E_OVERFLOW);
+			(void) dp_numbers_big_check(b, DP_E_OVERFLOW);
 		if (width > e->slack)
 			e->slack = width;
-		big_assign(b, low, dp_mech_big_product(b, low, low, w, DP_ROUND_DOWN));
-		big_assign(b, high, dp_mech_big_product(b, high, high, w,
-												DP_ROUND_UP));
+		big_assign(b, low,
+				   dp_numbers_big_product(b, low, low, w, DP_ROUND_DOWN));
+		big_assign(b, high, dp_numbers_big_product(b, high, high, w,
+												   DP_ROUND_UP));
 		big_release(b, mark);
 	}
 }
@@ -254,27 +255,27 @@ refine(dp_big *b, dp_source *source, const envelope *e, size_t i,
 {
 	unsigned	shift = 64 * (unsigned) e->width + 8;
 	unsigned	p = 64 * e->limbs;
-	BIGNUM	   *x = dp_mech_big_of_limbs(b, place, e->total_limbs);
-	BIGNUM	   *count = dp_mech_big_of_limbs(b, e->counts + i * e->width,
-											 (unsigned) e->width);
+	BIGNUM	   *x = dp_numbers_big_of_limbs(b, place, e->total_limbs);
+	BIGNUM	   *count = dp_numbers_big_of_limbs(b, e->counts + i * e->width,
+												(unsigned) e->width);
 	BIGNUM	   *bound;
 	unsigned	mark = b->used;
 	uint64_t	word = 0;
 
-	while (dp_mech_big_check(b, source_word(source, 8, &word)))
+	while (dp_numbers_big_check(b, source_word(source, 8, &word)))
 	{
 		p += 64;
 		big_assign(b, x, big_add(b, big_shift(b, x, 64), big_of(b, word)));
 		bound = weight_bound(b, envelope_gap_of(e, i), &e->law->rate,
 							 p + shift, DP_ROUND_DOWN);
-		bound = dp_mech_big_shrink(b, big_multiply(b, bound, count), shift,
-								   DP_ROUND_DOWN);
+		bound = dp_numbers_big_shrink(b, big_multiply(b, bound, count), shift,
+									  DP_ROUND_DOWN);
 		if (big_compare(b, x, bound) < 0)
 			return true;
 		bound = weight_bound(b, envelope_gap_of(e, i), &e->law->rate,
 							 p + shift, DP_ROUND_UP);
-		bound = dp_mech_big_shrink(b, big_multiply(b, bound, count), shift,
-								   DP_ROUND_UP);
+		bound = dp_numbers_big_shrink(b, big_multiply(b, bound, count), shift,
+									  DP_ROUND_UP);
 		if (big_compare(b, x, bound) >= 0)
 			return false;
 		big_release(b, mark);
@@ -291,13 +292,13 @@ trial(dp_big *b, dp_source *source, const envelope *e, const BIGNUM *total,
 	uint64_t	place[TOTAL_MAX] = {0};
 	uint64_t	upper[TOTAL_MAX];
 	uint64_t	lower[TOTAL_MAX];
-	BIGNUM	   *draw = dp_mech_big_new(b);
+	BIGNUM	   *draw = dp_numbers_big_new(b);
 	size_t		i;
 	bool		found;
 
-	if (dp_mech_wide_uniform(b, source, total, draw) != DP_OK)
+	if (dp_noise_wide_uniform(b, source, total, draw) != DP_OK)
 		return false;
-	dp_mech_big_get_limbs(b, draw, place, e->total_limbs);
+	dp_numbers_big_get_limbs(b, draw, place, e->total_limbs);
 	for (i = 0;; i++)
 	{
 		level_weight(e, i, upper, NULL);
@@ -320,19 +321,20 @@ static void
 rank_below(dp_big *b, dp_source *source, const envelope *e, size_t level,
 		  uint64_t *rank)
 {
-	BIGNUM	   *count = dp_mech_big_of_limbs(b, e->counts + level * e->width,
-											 (unsigned) e->width);
-	BIGNUM	   *draw = dp_mech_big_new(b);
+	BIGNUM	   *count = dp_numbers_big_of_limbs(b,
+												e->counts + level * e->width,
+												(unsigned) e->width);
+	BIGNUM	   *draw = dp_numbers_big_new(b);
 
-	if (dp_mech_wide_uniform(b, source, count, draw) == DP_OK)
-		dp_mech_big_get_limbs(b, draw, rank, (unsigned) e->width);
+	if (dp_noise_wide_uniform(b, source, count, draw) == DP_OK)
+		dp_numbers_big_get_limbs(b, draw, rank, (unsigned) e->width);
 }
 
 /*
- * dp_mech_envelope_make
+ * dp_noise_envelope_make
  *	  Prepare draws at a rate over multiplicities of `width` limbs.
  *
- * Requires: rate from dp_mech_selection_rate.
+ * Requires: rate from dp_noise_selection_rate.
  * Gives:	 DP_OK with *out set, to be used for any number of draws;
  *			 DP_E_RANGE when the rate is 0 or width is not in
  *			 1 .. DP_ENVELOPE_WIDTH, DP_E_MEMORY; *out may hold anything
@@ -340,8 +342,8 @@ rank_below(dp_big *b, dp_source *source, const envelope *e, size_t level,
  * Source:	 doc/theory.md T18.
  */
 dp_status
-dp_mech_envelope_make(const dp_rational *rate, size_t width,
-					  dp_envelope *out)
+dp_noise_envelope_make(const dp_rational *rate, size_t width,
+					   dp_envelope *out)
 {
 	dp_big		b;
 
@@ -351,17 +353,17 @@ dp_mech_envelope_make(const dp_rational *rate, size_t width,
 	out->rate = *rate;
 	out->width = width;
 	out->limbs = (unsigned) width + EXTRA_LIMBS;
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	make_table(out, &b);
-	return dp_mech_big_end(&b);
+	return dp_numbers_big_end(&b);
 }
 
 /*
- * dp_mech_envelope
+ * dp_noise_envelope
  *	  Draw level i with probability proportional to N_i exp(rate scores[i]),
  *	  then, unless rank is NULL, a rank uniform in [0, N_i).
  *
- * Requires: law from dp_mech_envelope_make; n >= 1 levels; N_i is the integer
+ * Requires: law from dp_noise_envelope_make; n >= 1 levels; N_i is the integer
  *			 of law->width limbs, least significant first, at counts + i
  *			 width; some N_i > 0; rank of width limbs.
  * Gives:	 DP_OK with *out and rank set; DP_E_RANGE when n or all N_i are 0,
@@ -370,9 +372,9 @@ dp_mech_envelope_make(const dp_rational *rate, size_t width,
  * Source:	 doc/theory.md T18.
  */
 dp_status
-dp_mech_envelope(dp_source *source, const dp_envelope *law,
-				 const dp_int128 *scores, const uint64_t *counts, size_t n,
-				 size_t *out, uint64_t *rank)
+dp_noise_envelope(dp_source *source, const dp_envelope *law,
+				  const dp_int128 *scores, const uint64_t *counts, size_t n,
+				  size_t *out, uint64_t *rank)
 {
 	dp_big		b;
 	envelope	e;
@@ -407,13 +409,13 @@ dp_mech_envelope(dp_source *source, const dp_envelope *law,
 		limbs_add(sum, e.total_limbs, upper, e.total_limbs);
 	}
 
-	dp_mech_big_begin(&b);
-	total = dp_mech_big_of_limbs(&b, sum, e.total_limbs);
+	dp_numbers_big_begin(&b);
+	total = dp_numbers_big_of_limbs(&b, sum, e.total_limbs);
 	while (!trial(&b, source, &e, total, &level) && b.status == DP_OK)
 		;
 	if (rank != NULL)
 		rank_below(&b, source, &e, level, rank);
-	status = dp_mech_big_end(&b);
+	status = dp_numbers_big_end(&b);
 	if (status == DP_OK)
 		*out = level;
 	return status;

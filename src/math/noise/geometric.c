@@ -113,15 +113,15 @@ finish_wide(const dp_scale *scale, const uint64_t *u, uint64_t v,
 	dp_uint128	value;
 	dp_status	status;
 
-	dp_mech_big_begin(&b);
-	x = big_multiply(&b, dp_mech_big_of_limbs(&b, scale->t, LIMBS),
+	dp_numbers_big_begin(&b);
+	x = big_multiply(&b, dp_numbers_big_of_limbs(&b, scale->t, LIMBS),
 					 big_of(&b, v));
-	x = big_add(&b, x, dp_mech_big_of_limbs(&b, u, LIMBS));
-	x = big_divide(&b, x, dp_mech_big_of_limbs(&b, scale->s, LIMBS));
-	value = dp_mech_big_get(&b, x);
+	x = big_add(&b, x, dp_numbers_big_of_limbs(&b, u, LIMBS));
+	x = big_divide(&b, x, dp_numbers_big_of_limbs(&b, scale->s, LIMBS));
+	value = dp_numbers_big_get(&b, x);
 	if (value >> 127 != 0)
-		(void) dp_mech_big_check(&b, DP_E_OVERFLOW);
-	status = dp_mech_big_end(&b);
+		(void) dp_numbers_big_check(&b, DP_E_OVERFLOW);
+	status = dp_numbers_big_end(&b);
 	if (status == DP_OK)
 		*out = (dp_int128) value;
 	return status;
@@ -273,10 +273,10 @@ geometric_narrow(dp_source *source, const dp_scale *scale, dp_int128 *out)
 }
 
 /*
- * dp_mech_geometric
+ * dp_noise_geometric
  *	  Draw G >= 0 with P[G >= m] = exp(-m s/t) for every integer m >= 0.
  *
- * Requires: scale from dp_mech_scale_make (clearing `narrow` is allowed and
+ * Requires: scale from dp_noise_scale_make (clearing `narrow` is allowed and
  *			 changes neither the law nor the bytes consumed).
  * Gives:	 DP_OK with *out set; DP_E_OVERFLOW when the exact draw is 2^127
  *			 or more, DP_E_RANGE when t or s is 0, DP_E_RANDOM, DP_E_MEMORY;
@@ -284,7 +284,7 @@ geometric_narrow(dp_source *source, const dp_scale *scale, dp_int128 *out)
  * Source:	 doc/theory.md T4 (Canonne, Kamath, Steinke 2020), T8 (bounds).
  */
 dp_status
-dp_mech_geometric(dp_source *source, const dp_scale *scale, dp_int128 *out)
+dp_noise_geometric(dp_source *source, const dp_scale *scale, dp_int128 *out)
 {
 	if (geometric_limbs_zero(scale->t) || geometric_limbs_zero(scale->s))
 		return DP_E_RANGE;

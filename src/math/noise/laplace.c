@@ -13,7 +13,7 @@
  */
 
 /*
- * dp_mech_scale_make
+ * dp_noise_scale_make
  *	  The exact scale sensitivity / epsilon of Laplace noise.
  *
  * Requires: sensitivity in granules of the value, epsilon a rational.
@@ -24,8 +24,8 @@
  * Source:	 doc/theory.md T6 (the Laplace mechanism), T8 (narrow).
  */
 dp_status
-dp_mech_scale_make(dp_uint128 sensitivity, const dp_rational *epsilon,
-				   dp_scale *out)
+dp_noise_scale_make(dp_uint128 sensitivity, const dp_rational *epsilon,
+					dp_scale *out)
 {
 	dp_rational reduced;
 	dp_uint128	common;
@@ -34,7 +34,7 @@ dp_mech_scale_make(dp_uint128 sensitivity, const dp_rational *epsilon,
 	dp_uint128	s;
 	dp_status	status;
 
-	status = dp_mech_rational_make(epsilon->num, epsilon->den, &reduced);
+	status = dp_numbers_rational_make(epsilon->num, epsilon->den, &reduced);
 	if (status != DP_OK)
 		return status;
 	if (sensitivity == 0 || reduced.num == 0)
@@ -57,10 +57,10 @@ dp_mech_scale_make(dp_uint128 sensitivity, const dp_rational *epsilon,
 }
 
 /*
- * dp_mech_discrete_laplace
+ * dp_noise_discrete_laplace
  *	  Draw X with P[X = x] proportional to exp(-|x| s/t), x any integer.
  *
- * Requires: scale from dp_mech_scale_make.
+ * Requires: scale from dp_noise_scale_make.
  * Gives:	 DP_OK with *out set; DP_E_OVERFLOW when the exact draw has
  *			 |X| >= 2^127 (the sign is not drawn then, so the refusal is
  *			 symmetric and says nothing but that), DP_E_RANGE, DP_E_RANDOM,
@@ -68,8 +68,8 @@ dp_mech_scale_make(dp_uint128 sensitivity, const dp_rational *epsilon,
  * Source:	 doc/theory.md T5.
  */
 dp_status
-dp_mech_discrete_laplace(dp_source *source, const dp_scale *scale,
-						 dp_int128 *out)
+dp_noise_discrete_laplace(dp_source *source, const dp_scale *scale,
+						  dp_int128 *out)
 {
 	dp_int128	magnitude;
 	unsigned	sign;
@@ -77,7 +77,7 @@ dp_mech_discrete_laplace(dp_source *source, const dp_scale *scale,
 
 	do
 	{
-		status = dp_mech_geometric(source, scale, &magnitude);
+		status = dp_noise_geometric(source, scale, &magnitude);
 		if (status != DP_OK)
 			return status;
 		status = source_byte(source, &sign);
@@ -104,11 +104,11 @@ below_scale_wide(dp_uint128 bound, const dp_scale *scale, bool *out)
 	bool		below;
 	dp_status	status;
 
-	dp_mech_big_begin(&b);
-	t = dp_mech_big_of_limbs(&b, scale->t, 4);
-	s = dp_mech_big_of_limbs(&b, scale->s, 4);
+	dp_numbers_big_begin(&b);
+	t = dp_numbers_big_of_limbs(&b, scale->t, 4);
+	s = dp_numbers_big_of_limbs(&b, scale->s, 4);
 	below = big_compare(&b, big_multiply(&b, big_of(&b, bound), s), t) < 0;
-	status = dp_mech_big_end(&b);
+	status = dp_numbers_big_end(&b);
 	if (status == DP_OK)
 		*out = below;
 	return status;
@@ -136,13 +136,13 @@ truncated_keep_wide(dp_source *source, const dp_scale *scale,
 	BIGNUM	   *t;
 	BIGNUM	   *s;
 
-	dp_mech_big_begin(&b);
-	t = dp_mech_big_of_limbs(&b, scale->t, 4);
-	s = dp_mech_big_of_limbs(&b, scale->s, 4);
-	dp_mech_wide_bernoulli_exp(&b, source,
-							   big_multiply(&b, big_of(&b, magnitude), s), t,
-							   out);
-	return dp_mech_big_end(&b);
+	dp_numbers_big_begin(&b);
+	t = dp_numbers_big_of_limbs(&b, scale->t, 4);
+	s = dp_numbers_big_of_limbs(&b, scale->s, 4);
+	dp_noise_wide_bernoulli_exp(&b, source,
+								big_multiply(&b, big_of(&b, magnitude), s), t,
+								out);
+	return dp_numbers_big_end(&b);
 }
 
 /* Uniform proposals, for a bound below the scale. */
@@ -171,7 +171,7 @@ truncated_by_uniform(dp_source *source, const dp_scale *scale, dp_int128 bound,
 			gamma.num = magnitude *
 				((dp_uint128) scale->s[1] << 64 | scale->s[0]);
 			gamma.den = (dp_uint128) scale->t[1] << 64 | scale->t[0];
-			status = dp_mech_bernoulli_exp(source, &gamma, &accepted);
+			status = dp_noise_bernoulli_exp(source, &gamma, &accepted);
 		}
 		else
 			status = truncated_keep_wide(source, scale, magnitude, &accepted);
@@ -183,18 +183,18 @@ truncated_by_uniform(dp_source *source, const dp_scale *scale, dp_int128 bound,
 }
 
 /*
- * dp_mech_truncated_laplace
+ * dp_noise_truncated_laplace
  *	  Draw X with P[X = x] proportional to exp(-|x| s/t), |x| <= bound.
  *
- * Requires: scale from dp_mech_scale_make, bound >= 0 and public.
+ * Requires: scale from dp_noise_scale_make, bound >= 0 and public.
  * Gives:	 DP_OK with *out set; DP_E_RANGE when bound is negative or t or s
  *			 is 0, DP_E_RANDOM, DP_E_MEMORY; *out is then untouched.  Fewer
  *			 than three proposals are drawn on average whatever the bound.
  * Source:	 doc/theory.md T15.
  */
 dp_status
-dp_mech_truncated_laplace(dp_source *source, const dp_scale *scale,
-						  dp_int128 bound, dp_int128 *out)
+dp_noise_truncated_laplace(dp_source *source, const dp_scale *scale,
+						   dp_int128 bound, dp_int128 *out)
 {
 	dp_int128	x;
 	bool		small;
@@ -212,7 +212,7 @@ dp_mech_truncated_laplace(dp_source *source, const dp_scale *scale,
 	do
 	{
 		/* a draw that does not fit is beyond every bound */
-		status = dp_mech_discrete_laplace(source, scale, &x);
+		status = dp_noise_discrete_laplace(source, scale, &x);
 		if (status != DP_OK && status != DP_E_OVERFLOW)
 			return status;
 	} while (status != DP_OK || x > bound || x < -bound);
@@ -255,7 +255,7 @@ least_threshold(dp_big *b, const dp_rational *delta, uint64_t changes,
 	BIGNUM	   *part = big_of(b, delta->num);
 	BIGNUM	   *whole = big_multiply_word(b, big_of(b, delta->den), changes);
 	BIGNUM	   *one = big_power(b, BITS);
-	BIGNUM	   *q = dp_mech_big_exp(b, s, t, BITS, DP_ROUND_DOWN);
+	BIGNUM	   *q = dp_numbers_big_exp(b, s, t, BITS, DP_ROUND_DOWN);
 	BIGNUM	   *left;
 	BIGNUM	   *right;
 	BIGNUM	   *k;
@@ -264,14 +264,14 @@ least_threshold(dp_big *b, const dp_rational *delta, uint64_t changes,
 	left = big_multiply(b, big_subtract(b, one, q), whole);
 	left = big_add(b, left, big_shift(b, big_multiply(b, part, q), 1));
 	right = big_multiply(b, part, big_add(b, one, q));
-	k = dp_mech_big_log(b, left, right, BITS, DP_ROUND_UP);
+	k = dp_numbers_big_log(b, left, right, BITS, DP_ROUND_UP);
 	k = big_divide_rest(b, big_multiply(b, k, t), big_shift(b, s, BITS),
 						&rest);
 	return big_is_zero(b, rest) ? k : big_add_word(b, k, 1);
 }
 
 /*
- * dp_mech_key_law_make
+ * dp_noise_key_law_make
  *	  The law by which keys are released, when one privacy unit changes the
  *	  number of units of at most `changes` keys, each by one.
  *
@@ -283,8 +283,8 @@ least_threshold(dp_big *b, const dp_rational *delta, uint64_t changes,
  * Source:	 doc/theory.md T104 (the law), T24 (the bounds).
  */
 dp_status
-dp_mech_key_law_make(const dp_rational *epsilon, const dp_rational *delta,
-					 uint64_t changes, dp_key_law *out)
+dp_noise_key_law_make(const dp_rational *epsilon, const dp_rational *delta,
+					  uint64_t changes, dp_key_law *out)
 {
 	dp_key_law	law;
 	dp_big		b;
@@ -294,15 +294,15 @@ dp_mech_key_law_make(const dp_rational *epsilon, const dp_rational *delta,
 
 	if (delta->num == 0 || delta->num >= delta->den || changes == 0)
 		return DP_E_RANGE;
-	status = dp_mech_scale_make(changes, epsilon, &law.scale);
+	status = dp_noise_scale_make(changes, epsilon, &law.scale);
 	if (status != DP_OK)
 		return status;
-	dp_mech_big_begin(&b);
+	dp_numbers_big_begin(&b);
 	k = least_threshold(&b, delta, changes,
-						dp_mech_big_of_limbs(&b, law.scale.s, 4),
-						dp_mech_big_of_limbs(&b, law.scale.t, 4));
-	bound = dp_mech_big_get(&b, k);
-	status = dp_mech_big_end(&b);
+						dp_numbers_big_of_limbs(&b, law.scale.s, 4),
+						dp_numbers_big_of_limbs(&b, law.scale.t, 4));
+	bound = dp_numbers_big_get(&b, k);
+	status = dp_numbers_big_end(&b);
 	if (status != DP_OK)
 		return status;
 	if (bound >= MOST)
@@ -313,17 +313,17 @@ dp_mech_key_law_make(const dp_rational *epsilon, const dp_rational *delta,
 }
 
 /*
- * dp_mech_key_told
+ * dp_noise_key_is_released
  *	  Decide whether a key with n units is released.
  *
- * Requires: law from dp_mech_key_law_make.
+ * Requires: law from dp_noise_key_law_make.
  * Gives:	 DP_OK with *told set: false for n = 0, true with P[n + X > k] for
  *			 n >= 1; DP_E_RANDOM, DP_E_MEMORY; *told is then untouched.
  * Source:	 doc/theory.md T104.
  */
 dp_status
-dp_mech_key_told(dp_source *source, const dp_key_law *law, uint64_t n,
-				 bool *told)
+dp_noise_key_is_released(dp_source *source, const dp_key_law *law, uint64_t n,
+						 bool *told)
 {
 	dp_int128	x;
 	dp_status	status;
@@ -333,8 +333,8 @@ dp_mech_key_told(dp_source *source, const dp_key_law *law, uint64_t n,
 		*told = false;
 		return DP_OK;
 	}
-	status = dp_mech_truncated_laplace(source, &law->scale,
-									   (dp_int128) law->threshold, &x);
+	status = dp_noise_truncated_laplace(source, &law->scale,
+										(dp_int128) law->threshold, &x);
 	if (status == DP_OK)
 		*told = (dp_int128) n + x > (dp_int128) law->threshold;
 	return status;

@@ -29,7 +29,7 @@
 #define DP_LIKELY(x) __builtin_expect((x) != 0, 1)
 
 /* Discards the rest of the buffer and fills it anew (random.c). */
-extern dp_status dp_mech_source_refill(dp_source *source);
+extern dp_status dp_noise_source_refill(dp_source *source);
 
 /* Makes at least n unread bytes available; n <= DP_SOURCE_BUFFER. */
 static inline dp_status
@@ -37,7 +37,7 @@ source_reserve(dp_source *source, size_t n)
 {
 	if (DP_LIKELY(DP_SOURCE_BUFFER - source->next >= n))
 		return DP_OK;
-	return dp_mech_source_refill(source);
+	return dp_noise_source_refill(source);
 }
 
 /* One random byte; wipes it in the buffer. */
@@ -290,14 +290,14 @@ bernoulli_exp128(dp_source *source, dp_uint128 n, dp_uint128 d, bool *out)
  * consumes.
  */
 
-extern dp_status dp_mech_wide_uniform(dp_big *b, dp_source *source,
-									  const BIGNUM *n, BIGNUM *out);
-extern void dp_mech_wide_bernoulli_exp(dp_big *b, dp_source *source,
-									   const BIGNUM *num, const BIGNUM *den,
-									   bool *out);
-extern dp_status dp_mech_bernoulli_exp_product(dp_source *source,
-											   dp_uint128 gap,
-											   const dp_rational *rate,
-											   bool *out);
+extern dp_status dp_noise_wide_uniform(dp_big *b, dp_source *source,
+									   const BIGNUM *n, BIGNUM *out);
+extern void dp_noise_wide_bernoulli_exp(dp_big *b, dp_source *source,
+										const BIGNUM *num, const BIGNUM *den,
+										bool *out);
+extern dp_status dp_noise_bernoulli_exp_product(dp_source *source,
+												dp_uint128 gap,
+												const dp_rational *rate,
+												bool *out);
 
 #endif							/* NOISE_INTERNAL_H */

@@ -25,7 +25,7 @@ pair_weight_of(int64_t row, int64_t width, int spread)
 }
 
 /*
- * dp_mech_pair_make
+ * dp_noise_pair_make
  *	  The shape of a measurement; spreads are the c of k (G - k) and of l (H -
  *	  l), 0 where it is not measured, and count for products only.
  *
@@ -34,8 +34,8 @@ pair_weight_of(int64_t row, int64_t width, int spread)
  * Source:	 doc/theory.md T110.
  */
 void
-dp_mech_pair_make(dp_pair_kind kind, int64_t width, int64_t second_width,
-				  int spread, int second_spread, dp_pair_shape *out)
+dp_noise_pair_make(dp_pair_kind kind, int64_t width, int64_t second_width,
+				   int spread, int second_spread, dp_pair_shape *out)
 {
 	bool		products = kind == DP_PAIR_PRODUCTS;
 	int64_t		row = kind == DP_PAIR_ROWS ? 1 :
@@ -63,16 +63,16 @@ most_spread(int64_t width)
 }
 
 /*
- * dp_mech_pair_l1
+ * dp_noise_pair_l1
  *	  The most that one row adds to all cells together.  In L2 it adds at most
  *	  shape->row.
  *
- * Requires: a shape of dp_mech_pair_make.
+ * Requires: a shape of dp_noise_pair_make.
  * Gives:	 at most twice 2^48.
  * Source:	 doc/theory.md T110.
  */
 dp_uint128
-dp_mech_pair_l1(const dp_pair_shape *shape)
+dp_noise_pair_l1(const dp_pair_shape *shape)
 {
 	return (dp_uint128) shape->row +
 		(dp_uint128) shape->weight * most_spread(shape->width) +
@@ -87,7 +87,7 @@ spread_of(int64_t weight, int64_t width, dp_int128 sum, dp_int128 squares)
 }
 
 /*
- * dp_mech_pair_cells
+ * dp_noise_pair_cells
  *	  The cells, shape->ncells numbers, from sums over rows.
  *
  * Requires: sums of fewer than 2^63 rows within the widths.
@@ -95,8 +95,8 @@ spread_of(int64_t weight, int64_t width, dp_int128 sum, dp_int128 squares)
  * Source:	 doc/theory.md T110.
  */
 void
-dp_mech_pair_cells(const dp_pair_shape *shape, const dp_pair_sums *s,
-				   dp_int128 *cells)
+dp_noise_pair_cells(const dp_pair_shape *shape, const dp_pair_sums *s,
+					dp_int128 *cells)
 {
 	dp_int128	f = shape->factor;
 	dp_int128	g = shape->width;

@@ -263,7 +263,8 @@ draw_point(dp_source *source, const dp_envelope *law, const rows *r,
 	}
 	do
 	{
-		status = dp_mech_envelope(source, law, scores, sizes, p->n, &i, &rank);
+		status = dp_noise_envelope(source, law, scores, sizes, p->n, &i,
+								   &rank);
 		if (status != DP_OK)
 			return status;
 		if (i == 0)
@@ -272,9 +273,9 @@ draw_point(dp_source *source, const dp_envelope *law, const rows *r,
 			break;
 		}
 		penalty = locate(r, &p->blocks[i], rank, &point);
-		status = dp_mech_bernoulli_exp_product(source, penalty -
-											   p->blocks[i].least, &law->rate,
-											   &kept);
+		status = dp_noise_bernoulli_exp_product(source, penalty -
+												p->blocks[i].least, &law->rate,
+												&kept);
 		if (status != DP_OK)
 			return status;
 	} while (!kept);
@@ -289,15 +290,15 @@ draw_uniform(dp_source *source, int64_t low, int64_t high, int64_t *out)
 	uint64_t	rank;
 	dp_status	status;
 
-	status = dp_mech_uniform_below(source, (uint64_t) high -
-								   (uint64_t) low + 1, &rank);
+	status = dp_noise_uniform_below(source, (uint64_t) high -
+									(uint64_t) low + 1, &rank);
 	if (status == DP_OK)
 		*out = (int64_t) ((uint64_t) low + rank);
 	return status;
 }
 
 /*
- * dp_mech_quantile_sensitivity
+ * dp_noise_quantile_sensitivity
  *	  How far one unit of at most `rows` rows moves the score of any point.
  *
  * Requires: d >= 1, a <= d, rows >= 1.
@@ -307,8 +308,9 @@ draw_uniform(dp_source *source, int64_t low, int64_t high, int64_t *out)
  * Source:	 doc/quantile.md Q1; used for doc/theory.md T16.
  */
 dp_status
-dp_mech_quantile_sensitivity(dp_uint128 a, dp_uint128 d, uint64_t rows_of_unit,
-							 bool replace, dp_uint128 *out)
+dp_noise_quantile_sensitivity(dp_uint128 a, dp_uint128 d,
+							  uint64_t rows_of_unit,
+							  bool replace, dp_uint128 *out)
 {
 	dp_uint128	one = replace ? d : a > d - a ? a : d - a;
 	dp_uint128	product;
@@ -322,13 +324,13 @@ dp_mech_quantile_sensitivity(dp_uint128 a, dp_uint128 d, uint64_t rows_of_unit,
 }
 
 /*
- * dp_mech_quantile
+ * dp_noise_quantile
  *	  Draw the point v of [low, high] with probability proportional to
  *	  exp(-rate penalty(v)), penalty as above for the fraction a/d of the rows;
  *	  uniformly if there are no rows.
  *
- * Requires: law of width 1 from dp_mech_envelope_make for the rate of
- *			 dp_mech_selection_rate, of dp_mech_quantile_sensitivity and not
+ * Requires: law of width 1 from dp_noise_envelope_make for the rate of
+ *			 dp_noise_selection_rate, of dp_noise_quantile_sensitivity and not
  *			 monotone; low <= high; d >= 1, a <= d.
  * Gives:	 DP_OK with *out set; DP_E_RANGE when an argument is out of range
  *			 or [low, high] has 2^64 points, DP_E_OVERFLOW when d times the
@@ -338,9 +340,9 @@ dp_mech_quantile_sensitivity(dp_uint128 a, dp_uint128 d, uint64_t rows_of_unit,
  * Source:	 doc/quantile.md Q1, Q2; doc/theory.md T16, T18.
  */
 dp_status
-dp_mech_quantile(dp_source *source, const dp_envelope *law,
-				 const dp_ranked_rows *ranked, int64_t low, int64_t high,
-				 dp_uint128 a, dp_uint128 d, int64_t *out)
+dp_noise_quantile(dp_source *source, const dp_envelope *law,
+				  const dp_ranked_rows *ranked, int64_t low, int64_t high,
+				  dp_uint128 a, dp_uint128 d, int64_t *out)
 {
 	rows		r = {*ranked, low, high, a, d, 0};
 	partition	p;
@@ -362,7 +364,7 @@ dp_mech_quantile(dp_source *source, const dp_envelope *law,
 }
 
 /*
- * dp_mech_extreme
+ * dp_noise_extreme
  *	  Draw the point v of [low, high] with probability proportional to
  *	  exp(-rate penalty(v)), where v aims at having `rank`/d rows beyond it:
  *
@@ -371,10 +373,10 @@ dp_mech_quantile(dp_source *source, const dp_envelope *law,
  *	  or, for the greatest value, the same with >= and >; uniformly if there
  *	  are no rows.
  *
- * Requires: law of width 1 from dp_mech_envelope_make for the rate of
- *			 dp_mech_selection_rate, of d times the rows of a unit and not
+ * Requires: law of width 1 from dp_noise_envelope_make for the rate of
+ *			 dp_noise_selection_rate, of d times the rows of a unit and not
  *			 monotone; low <= high; d >= 1.
- * Gives:	 as dp_mech_quantile.
+ * Gives:	 as dp_noise_quantile.
  * Source:	 doc/theory.md T92, T16, T18; doc/quantile.md Q2.
  *
  * With N rows, #(rows >= v) = N - #(rows < v): the greatest value is the
@@ -382,9 +384,9 @@ dp_mech_quantile(dp_source *source, const dp_envelope *law,
  * constant to all penalties, so it is clamped.
  */
 dp_status
-dp_mech_extreme(dp_source *source, const dp_envelope *law,
-				const dp_ranked_rows *ranked, int64_t low, int64_t high,
-				dp_uint128 rank, dp_uint128 d, bool greatest, int64_t *out)
+dp_noise_extreme(dp_source *source, const dp_envelope *law,
+				 const dp_ranked_rows *ranked, int64_t low, int64_t high,
+				 dp_uint128 rank, dp_uint128 d, bool greatest, int64_t *out)
 {
 	rows		r = {*ranked, low, high, 0, d, 0};
 	partition	p;

@@ -17,7 +17,7 @@
 #include "noise_internal.h"
 
 /*
- * dp_mech_source_init
+ * dp_noise_source_init
  *	  Make an empty source over a filler; nothing is drawn yet.
  *
  * Requires: source and fill non-NULL.  A process that may have been forked
@@ -27,7 +27,7 @@
  * Source:	 doc/theory.md T1.
  */
 void
-dp_mech_source_init(dp_source *source, dp_source_fill fill, void *state)
+dp_noise_source_init(dp_source *source, dp_source_fill fill, void *state)
 {
 	source->fill = fill;
 	source->state = state;
@@ -37,7 +37,7 @@ dp_mech_source_init(dp_source *source, dp_source_fill fill, void *state)
 }
 
 /*
- * dp_mech_source_pulse
+ * dp_noise_source_pulse
  *	  Set a function to be called every so often while one candidate is drawn
  *	  among many, so that the caller can be interrupted.
  *
@@ -48,13 +48,13 @@ dp_mech_source_init(dp_source *source, dp_source_fill fill, void *state)
  * Source:	 nothing is drawn in it (doc/theory.md T1).
  */
 void
-dp_mech_source_pulse(dp_source *source, void (*pulse) (void))
+dp_noise_source_pulse(dp_source *source, void (*pulse) (void))
 {
 	source->pulse = pulse;
 }
 
 /*
- * dp_mech_source_wipe
+ * dp_noise_source_wipe
  *	  Forget every byte not yet consumed.
  *
  * Requires: an initialised source.
@@ -62,14 +62,14 @@ dp_mech_source_pulse(dp_source *source, void (*pulse) (void))
  * Source:	 doc/theory.md T1.
  */
 void
-dp_mech_source_wipe(dp_source *source)
+dp_noise_source_wipe(dp_source *source)
 {
 	source->next = DP_SOURCE_BUFFER;
 	OPENSSL_cleanse(source->buffer, DP_SOURCE_BUFFER);
 }
 
 /*
- * dp_mech_source_refill
+ * dp_noise_source_refill
  *	  Fill the whole buffer; private to src/math/noise.
  *
  * Requires: an initialised source.
@@ -77,11 +77,11 @@ dp_mech_source_wipe(dp_source *source)
  * Source:	 doc/theory.md T1.
  */
 dp_status
-dp_mech_source_refill(dp_source *source)
+dp_noise_source_refill(dp_source *source)
 {
 	if (!source->fill(source->state, source->buffer, DP_SOURCE_BUFFER))
 	{
-		dp_mech_source_wipe(source);
+		dp_noise_source_wipe(source);
 		return DP_E_RANDOM;
 	}
 	source->next = 0;
@@ -89,7 +89,7 @@ dp_mech_source_refill(dp_source *source)
 }
 
 /*
- * dp_mech_fill_openssl
+ * dp_noise_fill_openssl
  *	  The filler in production: OpenSSL's private DRBG.
  *
  * Requires: out of at least n bytes; state is not used.
@@ -98,7 +98,7 @@ dp_mech_source_refill(dp_source *source)
  * Source:	 RAND_priv_bytes(3); doc/theory.md T1 assumes its output uniform.
  */
 bool
-dp_mech_fill_openssl(void *state, void *out, size_t n)
+dp_noise_fill_openssl(void *state, void *out, size_t n)
 {
 	(void) state;
 	if (n > INT_MAX)
@@ -107,7 +107,7 @@ dp_mech_fill_openssl(void *state, void *out, size_t n)
 }
 
 /*
- * dp_mech_random_bytes
+ * dp_noise_random_bytes
  *	  Copy n fresh random bytes.
  *
  * Requires: n <= DP_SOURCE_BUFFER; out of n bytes.
@@ -116,7 +116,7 @@ dp_mech_fill_openssl(void *state, void *out, size_t n)
  * Source:	 doc/theory.md T1.
  */
 dp_status
-dp_mech_random_bytes(dp_source *source, void *out, size_t n)
+dp_noise_random_bytes(dp_source *source, void *out, size_t n)
 {
 	dp_status	status;
 
@@ -132,7 +132,7 @@ dp_mech_random_bytes(dp_source *source, void *out, size_t n)
 }
 
 /*
- * dp_mech_uniform_below
+ * dp_noise_uniform_below
  *	  Draw an integer uniformly from [0, n).
  *
  * Requires: source initialised.
@@ -141,7 +141,7 @@ dp_mech_random_bytes(dp_source *source, void *out, size_t n)
  * Source:	 doc/theory.md T1 (rejection keeps the law exact).
  */
 dp_status
-dp_mech_uniform_below(dp_source *source, uint64_t n, uint64_t *out)
+dp_noise_uniform_below(dp_source *source, uint64_t n, uint64_t *out)
 {
 	if (n == 0)
 		return DP_E_RANGE;

@@ -7,7 +7,7 @@
 #include "noise_internal.h"
 
 /*
- * dp_mech_randomized_response
+ * dp_noise_randomized_response
  *	  Answer the truth with probability 1/(1 + exp(-epsilon)), else its
  *	  opposite.
  *
@@ -17,8 +17,8 @@
  * Source:	 doc/theory.md T14.
  */
 dp_status
-dp_mech_randomized_response(dp_source *source, const dp_rational *epsilon,
-							bool truth, bool *out)
+dp_noise_randomized_response(dp_source *source, const dp_rational *epsilon,
+							 bool truth, bool *out)
 {
 	unsigned	coin;
 	bool		flip;
@@ -36,7 +36,7 @@ dp_mech_randomized_response(dp_source *source, const dp_rational *epsilon,
 			*out = truth;
 			return DP_OK;
 		}
-		status = dp_mech_bernoulli_exp(source, epsilon, &flip);
+		status = dp_noise_bernoulli_exp(source, epsilon, &flip);
 		if (status != DP_OK)
 			return status;
 		if (flip)
@@ -48,7 +48,7 @@ dp_mech_randomized_response(dp_source *source, const dp_rational *epsilon,
 }
 
 /*
- * dp_mech_two_coins
+ * dp_noise_two_coins
  *	  The book's coins: heads, answer the truth; tails, toss again and answer
  *	  what falls.
  *
@@ -58,7 +58,7 @@ dp_mech_randomized_response(dp_source *source, const dp_rational *epsilon,
  * Source:	 doc/theory.md T14.
  */
 dp_status
-dp_mech_two_coins(dp_source *source, bool truth, bool *out)
+dp_noise_two_coins(dp_source *source, bool truth, bool *out)
 {
 	unsigned	coins;
 	dp_status	status = source_byte(source, &coins);
@@ -69,19 +69,19 @@ dp_mech_two_coins(dp_source *source, bool truth, bool *out)
 }
 
 /*
- * dp_mech_randomized_response_among
+ * dp_noise_randomized_response_among
  *	  The same among candidates 0 .. candidates - 1: the truth with
  *	  exp(epsilon) times the probability of each other one.
  *
  * Requires: truth < candidates, epsilon a positive rational.
- * Gives:	 as dp_mech_randomized_response; DP_E_RANGE also when truth is no
+ * Gives:	 as dp_noise_randomized_response; DP_E_RANGE also when truth is no
  *			 candidate.
  * Source:	 doc/theory.md T14.
  */
 dp_status
-dp_mech_randomized_response_among(dp_source *source,
-								  const dp_rational *epsilon, uint64_t truth,
-								  uint64_t candidates, uint64_t *out)
+dp_noise_randomized_response_among(dp_source *source,
+								   const dp_rational *epsilon, uint64_t truth,
+								   uint64_t candidates, uint64_t *out)
 {
 	uint64_t	candidate;
 	bool		accepted;
@@ -96,7 +96,7 @@ dp_mech_randomized_response_among(dp_source *source,
 			return status;
 		accepted = true;
 		if (candidate != truth)
-			status = dp_mech_bernoulli_exp(source, epsilon, &accepted);
+			status = dp_noise_bernoulli_exp(source, epsilon, &accepted);
 		if (status != DP_OK)
 			return status;
 	} while (!accepted);

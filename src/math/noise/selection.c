@@ -47,7 +47,7 @@ gap_between(dp_int128 best, dp_int128 score)
 }
 
 /*
- * dp_mech_selection_rate
+ * dp_noise_selection_rate
  *	  The rate lambda of a selection: epsilon/(2 sensitivity), or
  *	  epsilon/sensitivity when every score moves in the same direction
  *	  between neighbours.
@@ -60,8 +60,8 @@ gap_between(dp_int128 best, dp_int128 score)
  * Source:	 doc/theory.md T16, T17.
  */
 dp_status
-dp_mech_selection_rate(const dp_rational *epsilon, dp_uint128 sensitivity,
-					   bool monotone, dp_rational *out)
+dp_noise_selection_rate(const dp_rational *epsilon, dp_uint128 sensitivity,
+						bool monotone, dp_rational *out)
 {
 	const dp_rational half = {1, 2};
 	dp_rational divisor = {sensitivity, 1};
@@ -70,27 +70,27 @@ dp_mech_selection_rate(const dp_rational *epsilon, dp_uint128 sensitivity,
 
 	if (epsilon->den == 0 || epsilon->num == 0 || sensitivity == 0)
 		return DP_E_RANGE;
-	status = dp_mech_rational_divide(epsilon, &divisor, &rate);
+	status = dp_numbers_rational_divide(epsilon, &divisor, &rate);
 	if (status == DP_OK && !monotone)
-		status = dp_mech_rational_multiply(&rate, &half, &rate);
+		status = dp_numbers_rational_multiply(&rate, &half, &rate);
 	if (status == DP_OK)
 		*out = rate;
 	return status;
 }
 
 /*
- * dp_mech_exponential
+ * dp_noise_exponential
  *	  Draw index i with probability proportional to exp(rate scores[i]).
  *
- * Requires: n >= 1 scores, rate from dp_mech_selection_rate.
+ * Requires: n >= 1 scores, rate from dp_noise_selection_rate.
  * Gives:	 DP_OK with *out set; DP_E_RANGE when n or the rate is 0,
  *			 DP_E_RANDOM, DP_E_MEMORY; *out is then untouched.  At most n
  *			 proposals are drawn on average.
  * Source:	 doc/theory.md T16 (book, Theorem 3.10).
  */
 dp_status
-dp_mech_exponential(dp_source *source, const dp_int128 *scores, size_t n,
-					const dp_rational *rate, size_t *out)
+dp_noise_exponential(dp_source *source, const dp_int128 *scores, size_t n,
+					 const dp_rational *rate, size_t *out)
 {
 	dp_int128	best;
 	uint64_t	i;
@@ -107,9 +107,9 @@ dp_mech_exponential(dp_source *source, const dp_int128 *scores, size_t n,
 		status = uniform64(source, n, &i);
 		if (status != DP_OK)
 			return status;
-		status = dp_mech_bernoulli_exp_product(source,
-											   gap_between(best, scores[i]),
-											   rate, &accepted);
+		status = dp_noise_bernoulli_exp_product(source,
+												gap_between(best, scores[i]),
+												rate, &accepted);
 		if (status != DP_OK)
 			return status;
 	} while (!accepted);
@@ -118,18 +118,18 @@ dp_mech_exponential(dp_source *source, const dp_int128 *scores, size_t n,
 }
 
 /*
- * dp_mech_permute_and_flip
+ * dp_noise_permute_and_flip
  *	  Take the candidates in random order; each is chosen with probability
  *	  exp(-rate gap), and the first chosen one is the answer.
  *
- * Requires: as dp_mech_exponential; order is room for n indices.
- * Gives:	 as dp_mech_exponential, with at most n flips; order may hold
+ * Requires: as dp_noise_exponential; order is room for n indices.
+ * Gives:	 as dp_noise_exponential, with at most n flips; order may hold
  *			 anything afterwards.
  * Source:	 doc/theory.md T17 (McKenna and Sheldon 2020).
  */
 dp_status
-dp_mech_permute_and_flip(dp_source *source, const dp_int128 *scores, size_t n,
-						 const dp_rational *rate, size_t *order, size_t *out)
+dp_noise_permute_and_flip(dp_source *source, const dp_int128 *scores, size_t n,
+						  const dp_rational *rate, size_t *order, size_t *out)
 {
 	dp_int128	best;
 	uint64_t	pick;
@@ -153,10 +153,10 @@ dp_mech_permute_and_flip(dp_source *source, const dp_int128 *scores, size_t n,
 			return status;
 		chosen = order[i + pick];
 		order[i + pick] = order[i];
-		status = dp_mech_bernoulli_exp_product(source,
-											   gap_between(best,
-														   scores[chosen]),
-											   rate, &accepted);
+		status = dp_noise_bernoulli_exp_product(source,
+												gap_between(best,
+															scores[chosen]),
+												rate, &accepted);
 		if (status != DP_OK)
 			return status;
 		if (accepted)
@@ -167,11 +167,11 @@ dp_mech_permute_and_flip(dp_source *source, const dp_int128 *scores, size_t n,
 }
 
 /*
- * dp_mech_noisy_max
+ * dp_noise_noisy_max
  *	  The index of the largest score after adding fresh noise to each; of
  *	  equal ones the lowest index.
  *
- * Requires: n >= 1 scores, scale of noise 1/rate (dp_mech_scale_make of twice
+ * Requires: n >= 1 scores, scale of noise 1/rate (dp_noise_scale_make of twice
  *			 the sensitivity, or of the sensitivity for monotone scores).
  * Gives:	 DP_OK with *out set; DP_E_RANGE when n or the scale is 0 or the
  *			 noise unknown, DP_E_OVERFLOW when a noise does not fit (its odds
@@ -180,8 +180,8 @@ dp_mech_permute_and_flip(dp_source *source, const dp_int128 *scores, size_t n,
  * Source:	 doc/theory.md T19.
  */
 dp_status
-dp_mech_noisy_max(dp_source *source, const dp_int128 *scores, size_t n,
-				  const dp_scale *scale, dp_noise noise, size_t *out)
+dp_noise_noisy_max(dp_source *source, const dp_int128 *scores, size_t n,
+				   const dp_scale *scale, dp_noise noise, size_t *out)
 {
 	standing	top = {0, 0};
 	standing	now;
@@ -199,9 +199,9 @@ dp_mech_noisy_max(dp_source *source, const dp_int128 *scores, size_t n,
 	{
 		pulse_at(source, i);
 		if (noise == DP_NOISE_LAPLACE)
-			status = dp_mech_discrete_laplace(source, scale, &x);
+			status = dp_noise_discrete_laplace(source, scale, &x);
 		else
-			status = dp_mech_geometric(source, scale, &x);
+			status = dp_noise_geometric(source, scale, &x);
 		if (status != DP_OK)
 			return status;
 		gap = gap_between(best, scores[i]);

@@ -16,8 +16,8 @@ static dp_status
 draw(dp_source *source, const dp_threshold_law *law, const dp_scale *scale,
 	 dp_int128 *out)
 {
-	return law->two_sided ? dp_mech_discrete_laplace(source, scale, out) :
-		dp_mech_geometric(source, scale, out);
+	return law->two_sided ? dp_noise_discrete_laplace(source, scale, out) :
+		dp_noise_geometric(source, scale, out);
 }
 
 /* a + b; DP_E_OVERFLOW, with *out untouched, when it does not fit. */
@@ -45,20 +45,20 @@ reaches(dp_int128 value, dp_int128 noise, dp_int128 armed)
 }
 
 /*
- * dp_mech_threshold_arm
+ * dp_noise_threshold_arm
  *	  Draw the noisy threshold: threshold + X, X of law->threshold (T4, or T5
  *	  when two-sided).
  *
- * Requires: law from dp_acct_sparse_law; threshold public, with the plan's
- *			 offset added.
+ * Requires: law from dp_accounting_sparse_law; threshold public, with the
+ *			 plan's offset added.
  * Gives:	 DP_OK with *armed set, which is secret; DP_E_OVERFLOW when it does
  *			 not fit, DP_E_RANGE when a scale is 0, DP_E_RANDOM, DP_E_MEMORY;
  *			 *armed is then untouched.
  * Source:	 doc/theory.md T52.
  */
 dp_status
-dp_mech_threshold_arm(dp_source *source, const dp_threshold_law *law,
-					  dp_int128 threshold, dp_int128 *armed)
+dp_noise_threshold_arm(dp_source *source, const dp_threshold_law *law,
+					   dp_int128 threshold, dp_int128 *armed)
 {
 	dp_int128	noise;
 	dp_status	status;
@@ -70,10 +70,10 @@ dp_mech_threshold_arm(dp_source *source, const dp_threshold_law *law,
 }
 
 /*
- * dp_mech_threshold_test
+ * dp_noise_threshold_test
  *	  Decide whether a value is "above": value + Y >= armed, Y of law->query.
  *
- * Requires: armed from dp_mech_threshold_arm with the same law; every value
+ * Requires: armed from dp_noise_threshold_arm with the same law; every value
  *			 of the sensitivity that the law was made for; no further test of
  *			 a mechanism that has used up its "above"s.
  * Gives:	 DP_OK with *above set, exactly; DP_E_OVERFLOW when the draw does
@@ -82,8 +82,8 @@ dp_mech_threshold_arm(dp_source *source, const dp_threshold_law *law,
  * Source:	 doc/theory.md T52.
  */
 dp_status
-dp_mech_threshold_test(dp_source *source, const dp_threshold_law *law,
-					   dp_int128 armed, dp_int128 value, bool *above)
+dp_noise_threshold_test(dp_source *source, const dp_threshold_law *law,
+						dp_int128 armed, dp_int128 value, bool *above)
 {
 	dp_int128	noise;
 	dp_status	status;
@@ -96,7 +96,7 @@ dp_mech_threshold_test(dp_source *source, const dp_threshold_law *law,
 }
 
 /*
- * dp_mech_threshold_answer
+ * dp_noise_threshold_answer
  *	  The number that comes with an "above": value + Z, Z discrete Laplace of
  *	  law->answer, drawn afresh.
  *
@@ -108,15 +108,15 @@ dp_mech_threshold_test(dp_source *source, const dp_threshold_law *law,
  * Source:	 doc/theory.md T6, T52.
  */
 dp_status
-dp_mech_threshold_answer(dp_source *source, const dp_threshold_law *law,
-						 dp_int128 value, dp_int128 *answer)
+dp_noise_threshold_answer(dp_source *source, const dp_threshold_law *law,
+						  dp_int128 value, dp_int128 *answer)
 {
 	dp_int128	noise;
 	dp_status	status;
 
 	if (!law->numeric)
 		return DP_E_RANGE;
-	status = dp_mech_discrete_laplace(source, &law->answer, &noise);
+	status = dp_noise_discrete_laplace(source, &law->answer, &noise);
 	if (status != DP_OK)
 		return status;
 	return add(value, noise, answer);

@@ -14,7 +14,7 @@
 #endif
 
 /*
- * dp_mech_wide_uniform
+ * dp_noise_wide_uniform
  *	  Draw an integer uniformly from [0, n).
  *
  * Requires: n >= 1 below 2^(8 DP_SOURCE_BUFFER); out another number of b.
@@ -24,8 +24,8 @@
  * Source:	 doc/theory.md T1.
  */
 dp_status
-dp_mech_wide_uniform(dp_big *b, dp_source *source, const BIGNUM *n,
-					 BIGNUM *out)
+dp_noise_wide_uniform(dp_big *b, dp_source *source, const BIGNUM *n,
+					  BIGNUM *out)
 {
 	unsigned	mark = b->used;
 	const BIGNUM *top = big_subtract_word(b, n, 1);
@@ -36,14 +36,14 @@ dp_mech_wide_uniform(dp_big *b, dp_source *source, const BIGNUM *n,
 
 	if (big_is_zero(b, n) || big_is_negative(b, n) ||
 		bytes > DP_SOURCE_BUFFER)
-		(void) dp_mech_big_check(b, DP_E_RANGE);
+		(void) dp_numbers_big_check(b, DP_E_RANGE);
 	if (b->status == DP_OK && bits == 0)
 	{
 		BN_zero(out);
 		below = true;
 	}
 	while (!below && b->status == DP_OK &&
-		   dp_mech_big_check(b, source_reserve(source, bytes)))
+		   dp_numbers_big_check(b, source_reserve(source, bytes)))
 	{
 		p = source->buffer + source->next;
 		p[bytes - 1] &= (unsigned char) (0xff >> (8 * bytes - bits));
@@ -61,9 +61,9 @@ static dp_status
 bernoulli_exp_fraction(dp_big *b, dp_source *source, const BIGNUM *num,
 					   const BIGNUM *den, bool *out)
 {
-	BIGNUM	   *value = dp_mech_big_new(b);
+	BIGNUM	   *value = dp_numbers_big_new(b);
 
-	BERNOULLI_EXP_BODY(dp_mech_wide_uniform(b, source, den, value),
+	BERNOULLI_EXP_BODY(dp_noise_wide_uniform(b, source, den, value),
 					   big_compare(b, value, num) >= 0);
 }
 
@@ -75,7 +75,7 @@ bernoulli_exp_whole(dp_big *b, dp_source *source, BIGNUM *n)
 	bool		success = true;
 
 	while (success && !big_is_zero(b, n) &&
-		   dp_mech_big_check(b, bernoulli_exp_one(source, &success)))
+		   dp_numbers_big_check(b, bernoulli_exp_one(source, &success)))
 	{
 		big_assign(b, n, big_subtract_word(b, n, 1));
 		big_release(b, mark);
@@ -84,7 +84,7 @@ bernoulli_exp_whole(dp_big *b, dp_source *source, BIGNUM *n)
 }
 
 /*
- * dp_mech_wide_bernoulli_exp
+ * dp_noise_wide_bernoulli_exp
  *	  Draw a coin that is true with probability exp(-num/den).
  *
  * Requires: num >= 0, den >= 1.
@@ -94,15 +94,15 @@ bernoulli_exp_whole(dp_big *b, dp_source *source, BIGNUM *n)
  * Source:	 doc/theory.md T3, T13.
  */
 void
-dp_mech_wide_bernoulli_exp(dp_big *b, dp_source *source, const BIGNUM *num,
-						   const BIGNUM *den, bool *out)
+dp_noise_wide_bernoulli_exp(dp_big *b, dp_source *source, const BIGNUM *num,
+							const BIGNUM *den, bool *out)
 {
 	BIGNUM	   *whole;
 	BIGNUM	   *rest;
 
 	if (big_is_zero(b, den) || big_is_negative(b, den) ||
 		big_is_negative(b, num))
-		(void) dp_mech_big_check(b, DP_E_RANGE);
+		(void) dp_numbers_big_check(b, DP_E_RANGE);
 
 	/* num = whole den + rest with 0 < rest <= den, unless num = 0 */
 	whole = big_divide_rest(b, num, den, &rest);
@@ -112,9 +112,9 @@ dp_mech_wide_bernoulli_exp(dp_big *b, dp_source *source, const BIGNUM *num,
 		rest = big_add_word(b, den, 0);
 	}
 	if (bernoulli_exp_whole(b, source, whole))
-		(void) dp_mech_big_check(b,
-								 bernoulli_exp_fraction(b, source, rest, den,
-														out));
+		(void) dp_numbers_big_check(b,
+									bernoulli_exp_fraction(b, source, rest,
+														   den, out));
 	else if (b->status == DP_OK)
 		*out = false;
 }
@@ -125,16 +125,16 @@ product_wide(dp_source *source, dp_uint128 gap, const dp_rational *rate,
 {
 	dp_big		b;
 
-	dp_mech_big_begin(&b);
-	dp_mech_wide_bernoulli_exp(&b, source,
-							   big_multiply(&b, big_of(&b, gap),
-											big_of(&b, rate->num)),
-							   big_of(&b, rate->den), out);
-	return dp_mech_big_end(&b);
+	dp_numbers_big_begin(&b);
+	dp_noise_wide_bernoulli_exp(&b, source,
+								big_multiply(&b, big_of(&b, gap),
+											 big_of(&b, rate->num)),
+								big_of(&b, rate->den), out);
+	return dp_numbers_big_end(&b);
 }
 
 /*
- * dp_mech_bernoulli_exp_product
+ * dp_noise_bernoulli_exp_product
  *	  Draw a coin that is true with probability exp(-gap rate).
  *
  * Requires: rate->den > 0.
@@ -144,8 +144,8 @@ product_wide(dp_source *source, dp_uint128 gap, const dp_rational *rate,
  * Source:	 doc/theory.md T3, T13.
  */
 dp_status
-dp_mech_bernoulli_exp_product(dp_source *source, dp_uint128 gap,
-							  const dp_rational *rate, bool *out)
+dp_noise_bernoulli_exp_product(dp_source *source, dp_uint128 gap,
+							   const dp_rational *rate, bool *out)
 {
 	dp_rational gamma;
 	dp_uint128	num;
@@ -161,5 +161,5 @@ dp_mech_bernoulli_exp_product(dp_source *source, dp_uint128 gap,
 		return product_wide(source, gap, rate, out);
 	gamma.num = num;
 	gamma.den = rate->den;
-	return dp_mech_bernoulli_exp(source, &gamma, out);
+	return dp_noise_bernoulli_exp(source, &gamma, out);
 }

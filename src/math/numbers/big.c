@@ -10,17 +10,17 @@
 #include "dp_numbers.h"
 
 /*
- * dp_mech_big_begin
+ * dp_numbers_big_begin
  *	  Begin a context.
  *
- * Requires: dp_mech_big_end at the end, whatever fails; nothing in between
+ * Requires: dp_numbers_big_end at the end, whatever fails; nothing in between
  *			 leaves by longjmp.
  * Gives:	 a context without numbers; one that has failed with DP_E_MEMORY
  *			 when OpenSSL cannot allocate.
  * Source:	 doc/theory.md T20 (exact).
  */
 void
-dp_mech_big_begin(dp_big *b)
+dp_numbers_big_begin(dp_big *b)
 {
 	b->used = 0;
 	b->made = 0;
@@ -31,15 +31,15 @@ dp_mech_big_begin(dp_big *b)
 }
 
 /*
- * dp_mech_big_end
+ * dp_numbers_big_end
  *	  End a context.
  *
- * Requires: b from dp_mech_big_begin.
+ * Requires: b from dp_numbers_big_begin.
  * Gives:	 DP_OK, or the first failure; all numbers are cleansed and freed.
  * Source:	 doc/theory.md T20 (exact).
  */
 dp_status
-dp_mech_big_end(dp_big *b)
+dp_numbers_big_end(dp_big *b)
 {
 	if (b->context != NULL)
 		BN_CTX_end(b->context);
@@ -48,7 +48,7 @@ dp_mech_big_end(dp_big *b)
 }
 
 /*
- * dp_mech_big_check
+ * dp_numbers_big_check
  *	  Note a status in a context, which fails with the first failure.
  *
  * Requires: nothing.
@@ -56,7 +56,7 @@ dp_mech_big_end(dp_big *b)
  * Source:	 doc/theory.md T20 (exact).
  */
 bool
-dp_mech_big_check(dp_big *b, dp_status status)
+dp_numbers_big_check(dp_big *b, dp_status status)
 {
 	if (b->status == DP_OK)
 		b->status = status;
@@ -64,7 +64,7 @@ dp_mech_big_check(dp_big *b, dp_status status)
 }
 
 /*
- * dp_mech_big_new
+ * dp_numbers_big_new
  *	  One more number of a context.
  *
  * Requires: at most DP_BIG_NUMBERS at a time.
@@ -74,7 +74,7 @@ dp_mech_big_check(dp_big *b, dp_status status)
  * Source:	 doc/theory.md T20 (exact).
  */
 BIGNUM *
-dp_mech_big_new(dp_big *b)
+dp_numbers_big_new(dp_big *b)
 {
 	BIGNUM	   *x = NULL;
 
@@ -86,7 +86,7 @@ dp_mech_big_new(dp_big *b)
 		x = BN_CTX_get(b->context);
 	if (x == NULL)
 	{
-		(void) dp_mech_big_check(b, DP_E_MEMORY);
+		(void) dp_numbers_big_check(b, DP_E_MEMORY);
 		return NULL;
 	}
 	b->number[b->made++] = x;
@@ -95,7 +95,7 @@ dp_mech_big_new(dp_big *b)
 }
 
 /*
- * dp_mech_big_of_limbs
+ * dp_numbers_big_of_limbs
  *	  The integer of n limbs, least significant first.
  *
  * Requires: n >= 1.
@@ -103,9 +103,9 @@ dp_mech_big_new(dp_big *b)
  * Source:	 doc/theory.md T20 (exact).
  */
 BIGNUM *
-dp_mech_big_of_limbs(dp_big *b, const uint64_t *limbs, unsigned n)
+dp_numbers_big_of_limbs(dp_big *b, const uint64_t *limbs, unsigned n)
 {
-	BIGNUM	   *x = dp_mech_big_new(b);
+	BIGNUM	   *x = dp_numbers_big_new(b);
 	bool		good;
 
 	while (n > 1 && limbs[n - 1] == 0)
@@ -117,7 +117,7 @@ dp_mech_big_of_limbs(dp_big *b, const uint64_t *limbs, unsigned n)
 }
 
 /*
- * dp_mech_big_get_limbs
+ * dp_numbers_big_get_limbs
  *	  The n limbs of an integer, least significant first.
  *
  * Requires: 0 <= x < 2^(64 n).
@@ -126,7 +126,8 @@ dp_mech_big_of_limbs(dp_big *b, const uint64_t *limbs, unsigned n)
  * Source:	 doc/theory.md T20 (exact).
  */
 void
-dp_mech_big_get_limbs(dp_big *b, const BIGNUM *x, uint64_t *limbs, unsigned n)
+dp_numbers_big_get_limbs(dp_big *b, const BIGNUM *x, uint64_t *limbs,
+						 unsigned n)
 {
 	int			size = (int) (8 * n);
 
@@ -135,7 +136,7 @@ dp_mech_big_get_limbs(dp_big *b, const BIGNUM *x, uint64_t *limbs, unsigned n)
 	if (BN_is_negative(x) ||
 		BN_bn2lebinpad(x, (unsigned char *) limbs, size) != size)
 	{
-		(void) dp_mech_big_check(b, DP_E_OVERFLOW);
+		(void) dp_numbers_big_check(b, DP_E_OVERFLOW);
 		return;
 	}
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -145,7 +146,7 @@ dp_mech_big_get_limbs(dp_big *b, const BIGNUM *x, uint64_t *limbs, unsigned n)
 }
 
 /*
- * dp_mech_big_get
+ * dp_numbers_big_get
  *	  An integer of 128 bits.
  *
  * Requires: x >= 0.
@@ -154,21 +155,21 @@ dp_mech_big_get_limbs(dp_big *b, const BIGNUM *x, uint64_t *limbs, unsigned n)
  * Source:	 doc/theory.md T20 (exact).
  */
 dp_uint128
-dp_mech_big_get(dp_big *b, const BIGNUM *x)
+dp_numbers_big_get(dp_big *b, const BIGNUM *x)
 {
 	uint64_t	limbs[2] = {0, 0};
 	dp_uint128	value;
 
 	if (big_bits(b, x) > 128)
 		return ~(dp_uint128) 0;
-	dp_mech_big_get_limbs(b, x, limbs, 2);
+	dp_numbers_big_get_limbs(b, x, limbs, 2);
 	value = (dp_uint128) limbs[1] << 64 | limbs[0];
 	OPENSSL_cleanse(limbs, sizeof(limbs));
 	return value;
 }
 
 /*
- * dp_mech_big_shrink
+ * dp_numbers_big_shrink
  *	  Bound on x 2^-bits.
  *
  * Requires: x >= 0.
@@ -176,17 +177,17 @@ dp_mech_big_get(dp_big *b, const BIGNUM *x)
  * Source:	 doc/theory.md T24.
  */
 BIGNUM *
-dp_mech_big_shrink(dp_big *b, const BIGNUM *x, unsigned bits,
-				   dp_rounding rounding)
+dp_numbers_big_shrink(dp_big *b, const BIGNUM *x, unsigned bits,
+					  dp_rounding rounding)
 {
-	BIGNUM	   *r = dp_mech_big_new(b);
+	BIGNUM	   *r = dp_numbers_big_new(b);
 
 	return big_made(b, r, r != NULL && BN_rshift(r, x, (int) bits) &&
 					(rounding == DP_ROUND_DOWN || BN_add_word(r, 1)));
 }
 
 /*
- * dp_mech_big_product
+ * dp_numbers_big_product
  *	  Bound on a product, all three in units of 2^-bits.
  *
  * Requires: x, y >= 0.
@@ -194,10 +195,10 @@ dp_mech_big_shrink(dp_big *b, const BIGNUM *x, unsigned bits,
  * Source:	 doc/theory.md T24.
  */
 BIGNUM *
-dp_mech_big_product(dp_big *b, const BIGNUM *x, const BIGNUM *y, unsigned bits,
-					dp_rounding rounding)
+dp_numbers_big_product(dp_big *b, const BIGNUM *x, const BIGNUM *y,
+					   unsigned bits, dp_rounding rounding)
 {
-	BIGNUM	   *r = dp_mech_big_new(b);
+	BIGNUM	   *r = dp_numbers_big_new(b);
 
 	return big_made(b, r, r != NULL && BN_mul(r, x, y, b->context) &&
 					BN_rshift(r, r, (int) bits) &&
@@ -205,7 +206,7 @@ dp_mech_big_product(dp_big *b, const BIGNUM *x, const BIGNUM *y, unsigned bits,
 }
 
 /*
- * dp_mech_big_ratio
+ * dp_numbers_big_ratio
  *	  Bound on num/den in units of 2^-bits.
  *
  * Requires: num >= 0, den > 0.
@@ -213,10 +214,10 @@ dp_mech_big_product(dp_big *b, const BIGNUM *x, const BIGNUM *y, unsigned bits,
  * Source:	 doc/theory.md T24.
  */
 BIGNUM *
-dp_mech_big_ratio(dp_big *b, const BIGNUM *num, const BIGNUM *den,
-				  unsigned bits, dp_rounding rounding)
+dp_numbers_big_ratio(dp_big *b, const BIGNUM *num, const BIGNUM *den,
+					 unsigned bits, dp_rounding rounding)
 {
-	BIGNUM	   *r = dp_mech_big_new(b);
+	BIGNUM	   *r = dp_numbers_big_new(b);
 
 	return big_made(b, r, r != NULL && BN_lshift(r, num, (int) bits) &&
 					BN_div(r, NULL, r, den, b->context) &&
@@ -224,7 +225,7 @@ dp_mech_big_ratio(dp_big *b, const BIGNUM *num, const BIGNUM *den,
 }
 
 /*
- * dp_mech_big_root
+ * dp_numbers_big_root
  *	  Bound on the square root of an integer.
  *
  * Newton's iteration from above: r >= sqrt(x) falls until it is the floor.
@@ -234,7 +235,7 @@ dp_mech_big_ratio(dp_big *b, const BIGNUM *num, const BIGNUM *den,
  * Source:	 doc/theory.md T24.
  */
 BIGNUM *
-dp_mech_big_root(dp_big *b, const BIGNUM *x, dp_rounding rounding)
+dp_numbers_big_root(dp_big *b, const BIGNUM *x, dp_rounding rounding)
 {
 	unsigned	mark = b->used;
 	BIGNUM	   *r = big_power(b, (unsigned) (big_bits(b, x) + 1) / 2);
@@ -274,7 +275,7 @@ dp_mech_big_root(dp_big *b, const BIGNUM *x, dp_rounding rounding)
 static BIGNUM *
 reciprocal(dp_big *b, const BIGNUM *x, unsigned bits, dp_rounding rounding)
 {
-	return dp_mech_big_ratio(b, big_power(b, bits), x, bits, rounding);
+	return dp_numbers_big_ratio(b, big_power(b, bits), x, bits, rounding);
 }
 
 /*
@@ -314,7 +315,8 @@ factorial_series(dp_big *b, const BIGNUM *y, bool odd, unsigned bits,
 
 	do
 	{
-		big_assign(b, term, dp_mech_big_product(b, term, y, bits, rounding));
+		big_assign(b, term,
+				   dp_numbers_big_product(b, term, y, bits, rounding));
 		big_release(b, mark);
 		j++;
 	} while (add_term(b, sum, term, odd ? 2 * j * (2 * j + 1) : j, rounding));
@@ -329,16 +331,17 @@ static BIGNUM *
 twice_artanh(dp_big *b, const BIGNUM *num, const BIGNUM *den, unsigned bits,
 			 dp_rounding rounding)
 {
-	BIGNUM	   *power = dp_mech_big_ratio(b, num, den, bits, rounding);
-	BIGNUM	   *square = dp_mech_big_product(b, power, power, bits, rounding);
+	BIGNUM	   *power = dp_numbers_big_ratio(b, num, den, bits, rounding);
+	BIGNUM	   *square = dp_numbers_big_product(b, power, power, bits,
+												rounding);
 	BIGNUM	   *sum = big_of(b, 0);
 	unsigned	mark = b->used;
 	uint64_t	j = 1;
 
 	while (add_term(b, sum, big_add_word(b, power, 0), j, rounding))
 	{
-		big_assign(b, power, dp_mech_big_product(b, power, square, bits,
-												 rounding));
+		big_assign(b, power, dp_numbers_big_product(b, power, square, bits,
+													rounding));
 		big_release(b, mark);
 		j += 2;
 	}
@@ -348,7 +351,7 @@ twice_artanh(dp_big *b, const BIGNUM *num, const BIGNUM *den, unsigned bits,
 }
 
 /*
- * dp_mech_big_log
+ * dp_numbers_big_log
  *	  Bound on ln(num / den).
  *
  * Requires: num >= den > 0.
@@ -357,8 +360,8 @@ twice_artanh(dp_big *b, const BIGNUM *num, const BIGNUM *den, unsigned bits,
  *			 2 artanh((w-1)/(w+1)), ln 2 = 2 artanh(1/3).
  */
 BIGNUM *
-dp_mech_big_log(dp_big *b, const BIGNUM *num, const BIGNUM *den, unsigned bits,
-				dp_rounding rounding)
+dp_numbers_big_log(dp_big *b, const BIGNUM *num, const BIGNUM *den,
+				   unsigned bits, dp_rounding rounding)
 {
 	unsigned	mark = b->used;
 	int			k = big_bits(b, num) - big_bits(b, den);
@@ -378,7 +381,7 @@ dp_mech_big_log(dp_big *b, const BIGNUM *num, const BIGNUM *den, unsigned bits,
 }
 
 /*
- * dp_mech_big_exp
+ * dp_numbers_big_exp
  *	  Bound on exp(-num / den).
  *
  * Requires: num >= 0, den > 0, bits >= 16.
@@ -386,13 +389,13 @@ dp_mech_big_log(dp_big *b, const BIGNUM *num, const BIGNUM *den, unsigned bits,
  * Source:	 doc/theory.md T24: e^-x = (1 / e^y)^(2^k), y = x / 2^k < 2^-8.
  */
 BIGNUM *
-dp_mech_big_exp(dp_big *b, const BIGNUM *num, const BIGNUM *den, unsigned bits,
-				dp_rounding rounding)
+dp_numbers_big_exp(dp_big *b, const BIGNUM *num, const BIGNUM *den,
+				   unsigned bits, dp_rounding rounding)
 {
 	const dp_rounding inverse = rounding == DP_ROUND_UP ? DP_ROUND_DOWN :
 		DP_ROUND_UP;
 	unsigned	mark = b->used;
-	BIGNUM	   *x = dp_mech_big_ratio(b, num, den, bits, inverse);
+	BIGNUM	   *x = dp_numbers_big_ratio(b, num, den, bits, inverse);
 	int			size = big_bits(b, x) - (int) bits; /* x < 2^size */
 	int			halvings = size + REDUCED_BITS;
 
@@ -401,15 +404,15 @@ dp_mech_big_exp(dp_big *b, const BIGNUM *num, const BIGNUM *den, unsigned bits,
 		return big_keep(b, mark, big_of(b, rounding == DP_ROUND_UP ? 1 : 0));
 	if (halvings < 0)
 		halvings = 0;
-	x = dp_mech_big_shrink(b, x, (unsigned) halvings, inverse);
+	x = dp_numbers_big_shrink(b, x, (unsigned) halvings, inverse);
 	x = factorial_series(b, x, false, bits, inverse);
 	for (x = reciprocal(b, x, bits, rounding); halvings > 0; halvings--)
-		x = big_keep(b, mark, dp_mech_big_product(b, x, x, bits, rounding));
+		x = big_keep(b, mark, dp_numbers_big_product(b, x, x, bits, rounding));
 	return big_keep(b, mark, x);
 }
 
 /*
- * dp_mech_big_over_sinh
+ * dp_numbers_big_over_sinh
  *	  Lower bound on x / sinh(x), x = num / den.
  *
  * Requires: num > 0, den > 0.
@@ -418,8 +421,8 @@ dp_mech_big_exp(dp_big *b, const BIGNUM *num, const BIGNUM *den, unsigned bits,
  *			 2x e^-x / (1 - e^-2x), which increases in e^-x.
  */
 BIGNUM *
-dp_mech_big_over_sinh(dp_big *b, const BIGNUM *num, const BIGNUM *den,
-					  unsigned bits)
+dp_numbers_big_over_sinh(dp_big *b, const BIGNUM *num, const BIGNUM *den,
+						 unsigned bits)
 {
 	unsigned	mark = b->used;
 	BIGNUM	   *x;
@@ -427,15 +430,15 @@ dp_mech_big_over_sinh(dp_big *b, const BIGNUM *num, const BIGNUM *den,
 
 	if (big_compare(b, num, den) < 0)
 	{
-		x = dp_mech_big_ratio(b, num, den, bits, DP_ROUND_UP);
-		x = dp_mech_big_product(b, x, x, bits, DP_ROUND_UP);
+		x = dp_numbers_big_ratio(b, num, den, bits, DP_ROUND_UP);
+		x = dp_numbers_big_product(b, x, x, bits, DP_ROUND_UP);
 		x = factorial_series(b, x, true, bits, DP_ROUND_UP);
 		return big_keep(b, mark, reciprocal(b, x, bits, DP_ROUND_DOWN));
 	}
-	y = dp_mech_big_exp(b, num, den, bits, DP_ROUND_DOWN);
-	x = dp_mech_big_ratio(b, num, den, bits, DP_ROUND_DOWN);
+	y = dp_numbers_big_exp(b, num, den, bits, DP_ROUND_DOWN);
+	x = dp_numbers_big_ratio(b, num, den, bits, DP_ROUND_DOWN);
 	x = big_shift(b, big_multiply(b, x, y), 1);
-	y = dp_mech_big_product(b, y, y, bits, DP_ROUND_DOWN);
+	y = dp_numbers_big_product(b, y, y, bits, DP_ROUND_DOWN);
 	y = big_subtract(b, big_power(b, bits), y);
 	return big_keep(b, mark, big_divide(b, x, y));
 }

@@ -38,16 +38,16 @@ typedef struct dp_rational
 	dp_uint128	den;
 } dp_rational;
 
-extern dp_status dp_mech_rational_make(dp_uint128 num, dp_uint128 den,
-									   dp_rational *out);
-extern int	dp_mech_rational_compare(const dp_rational *a,
-									 const dp_rational *b);
-extern dp_status dp_mech_rational_multiply(const dp_rational *a,
-										   const dp_rational *b,
-										   dp_rational *out);
-extern dp_status dp_mech_rational_divide(const dp_rational *a,
-										 const dp_rational *b,
-										 dp_rational *out);
+extern dp_status dp_numbers_rational_make(dp_uint128 num, dp_uint128 den,
+										  dp_rational *out);
+extern int	dp_numbers_rational_compare(const dp_rational *a,
+										const dp_rational *b);
+extern dp_status dp_numbers_rational_multiply(const dp_rational *a,
+											  const dp_rational *b,
+											  dp_rational *out);
+extern dp_status dp_numbers_rational_divide(const dp_rational *a,
+											const dp_rational *b,
+											dp_rational *out);
 
 #define DP_BIG_NUMBERS 64
 
@@ -62,41 +62,44 @@ typedef struct dp_big
 
 /* ---- the context, and conversions (big.c) ---- */
 
-extern void dp_mech_big_begin(dp_big *b);
-extern dp_status dp_mech_big_end(dp_big *b);
-extern bool dp_mech_big_check(dp_big *b, dp_status status);
-extern BIGNUM *dp_mech_big_new(dp_big *b);
-extern BIGNUM *dp_mech_big_of_limbs(dp_big *b, const uint64_t *limbs,
-									unsigned n);
-extern dp_uint128 dp_mech_big_get(dp_big *b, const BIGNUM *x);
-extern void dp_mech_big_get_limbs(dp_big *b, const BIGNUM *x, uint64_t *limbs,
-								  unsigned n);
+extern void dp_numbers_big_begin(dp_big *b);
+extern dp_status dp_numbers_big_end(dp_big *b);
+extern bool dp_numbers_big_check(dp_big *b, dp_status status);
+extern BIGNUM *dp_numbers_big_new(dp_big *b);
+extern BIGNUM *dp_numbers_big_of_limbs(dp_big *b, const uint64_t *limbs,
+									   unsigned n);
+extern dp_uint128 dp_numbers_big_get(dp_big *b, const BIGNUM *x);
+extern void dp_numbers_big_get_limbs(dp_big *b, const BIGNUM *x,
+									 uint64_t *limbs, unsigned n);
 
 static inline BIGNUM *
 big_of(dp_big *b, dp_uint128 x)
 {
 	const uint64_t limbs[2] = {(uint64_t) x, (uint64_t) (x >> 64)};
 
-	return dp_mech_big_of_limbs(b, limbs, 2);
+	return dp_numbers_big_of_limbs(b, limbs, 2);
 }
 
 /* ---- proved bounds (big.c) ---- */
 
-extern BIGNUM *dp_mech_big_shrink(dp_big *b, const BIGNUM *x, unsigned bits,
-								  dp_rounding rounding);
-extern BIGNUM *dp_mech_big_product(dp_big *b, const BIGNUM *x, const BIGNUM *y,
-								   unsigned bits, dp_rounding rounding);
-extern BIGNUM *dp_mech_big_ratio(dp_big *b, const BIGNUM *num,
-								 const BIGNUM *den, unsigned bits,
-								 dp_rounding rounding);
-extern BIGNUM *dp_mech_big_root(dp_big *b, const BIGNUM *x,
-								dp_rounding rounding);
-extern BIGNUM *dp_mech_big_exp(dp_big *b, const BIGNUM *num, const BIGNUM *den,
-							   unsigned bits, dp_rounding rounding);
-extern BIGNUM *dp_mech_big_log(dp_big *b, const BIGNUM *num, const BIGNUM *den,
-							   unsigned bits, dp_rounding rounding);
-extern BIGNUM *dp_mech_big_over_sinh(dp_big *b, const BIGNUM *num,
-									 const BIGNUM *den, unsigned bits);
+extern BIGNUM *dp_numbers_big_shrink(dp_big *b, const BIGNUM *x, unsigned bits,
+									 dp_rounding rounding);
+extern BIGNUM *dp_numbers_big_product(dp_big *b, const BIGNUM *x,
+									  const BIGNUM *y,
+									  unsigned bits, dp_rounding rounding);
+extern BIGNUM *dp_numbers_big_ratio(dp_big *b, const BIGNUM *num,
+									const BIGNUM *den, unsigned bits,
+									dp_rounding rounding);
+extern BIGNUM *dp_numbers_big_root(dp_big *b, const BIGNUM *x,
+								   dp_rounding rounding);
+extern BIGNUM *dp_numbers_big_exp(dp_big *b, const BIGNUM *num,
+								  const BIGNUM *den,
+								  unsigned bits, dp_rounding rounding);
+extern BIGNUM *dp_numbers_big_log(dp_big *b, const BIGNUM *num,
+								  const BIGNUM *den,
+								  unsigned bits, dp_rounding rounding);
+extern BIGNUM *dp_numbers_big_over_sinh(dp_big *b, const BIGNUM *num,
+										const BIGNUM *den, unsigned bits);
 
 /* ---- exact arithmetic ---- */
 
@@ -105,14 +108,14 @@ static inline BIGNUM *
 big_made(dp_big *b, BIGNUM *x, bool good)
 {
 	if (!good)
-		(void) dp_mech_big_check(b, DP_E_MEMORY);
+		(void) dp_numbers_big_check(b, DP_E_MEMORY);
 	return x;
 }
 
 static inline BIGNUM *
 big_add(dp_big *b, const BIGNUM *x, const BIGNUM *y)
 {
-	BIGNUM	   *r = dp_mech_big_new(b);
+	BIGNUM	   *r = dp_numbers_big_new(b);
 
 	return big_made(b, r, r != NULL && BN_add(r, x, y));
 }
@@ -120,7 +123,7 @@ big_add(dp_big *b, const BIGNUM *x, const BIGNUM *y)
 static inline BIGNUM *
 big_subtract(dp_big *b, const BIGNUM *x, const BIGNUM *y)
 {
-	BIGNUM	   *r = dp_mech_big_new(b);
+	BIGNUM	   *r = dp_numbers_big_new(b);
 
 	return big_made(b, r, r != NULL && BN_sub(r, x, y));
 }
@@ -128,7 +131,7 @@ big_subtract(dp_big *b, const BIGNUM *x, const BIGNUM *y)
 static inline BIGNUM *
 big_multiply(dp_big *b, const BIGNUM *x, const BIGNUM *y)
 {
-	BIGNUM	   *r = dp_mech_big_new(b);
+	BIGNUM	   *r = dp_numbers_big_new(b);
 
 	return big_made(b, r, r != NULL && BN_mul(r, x, y, b->context));
 }
@@ -136,7 +139,7 @@ big_multiply(dp_big *b, const BIGNUM *x, const BIGNUM *y)
 static inline BIGNUM *
 big_square(dp_big *b, const BIGNUM *x)
 {
-	BIGNUM	   *r = dp_mech_big_new(b);
+	BIGNUM	   *r = dp_numbers_big_new(b);
 
 	return big_made(b, r, r != NULL && BN_sqr(r, x, b->context));
 }
@@ -145,7 +148,7 @@ big_square(dp_big *b, const BIGNUM *x)
 static inline BIGNUM *
 big_divide(dp_big *b, const BIGNUM *x, const BIGNUM *y)
 {
-	BIGNUM	   *r = dp_mech_big_new(b);
+	BIGNUM	   *r = dp_numbers_big_new(b);
 
 	return big_made(b, r, r != NULL && BN_div(r, NULL, x, y, b->context));
 }
@@ -154,9 +157,9 @@ big_divide(dp_big *b, const BIGNUM *x, const BIGNUM *y)
 static inline BIGNUM *
 big_divide_rest(dp_big *b, const BIGNUM *x, const BIGNUM *y, BIGNUM **rest)
 {
-	BIGNUM	   *r = dp_mech_big_new(b);
+	BIGNUM	   *r = dp_numbers_big_new(b);
 
-	*rest = dp_mech_big_new(b);
+	*rest = dp_numbers_big_new(b);
 	return big_made(b, r, *rest != NULL &&
 					BN_div(r, *rest, x, y, b->context));
 }
@@ -164,7 +167,7 @@ big_divide_rest(dp_big *b, const BIGNUM *x, const BIGNUM *y, BIGNUM **rest)
 static inline BIGNUM *
 big_add_word(dp_big *b, const BIGNUM *x, uint64_t y)
 {
-	BIGNUM	   *r = dp_mech_big_new(b);
+	BIGNUM	   *r = dp_numbers_big_new(b);
 
 	return big_made(b, r, r != NULL && BN_copy(r, x) && BN_add_word(r, y));
 }
@@ -172,7 +175,7 @@ big_add_word(dp_big *b, const BIGNUM *x, uint64_t y)
 static inline BIGNUM *
 big_subtract_word(dp_big *b, const BIGNUM *x, uint64_t y)
 {
-	BIGNUM	   *r = dp_mech_big_new(b);
+	BIGNUM	   *r = dp_numbers_big_new(b);
 
 	return big_made(b, r, r != NULL && BN_copy(r, x) && BN_sub_word(r, y));
 }
@@ -180,7 +183,7 @@ big_subtract_word(dp_big *b, const BIGNUM *x, uint64_t y)
 static inline BIGNUM *
 big_multiply_word(dp_big *b, const BIGNUM *x, uint64_t y)
 {
-	BIGNUM	   *r = dp_mech_big_new(b);
+	BIGNUM	   *r = dp_numbers_big_new(b);
 
 	return big_made(b, r, r != NULL && BN_copy(r, x) && BN_mul_word(r, y));
 }
@@ -189,7 +192,7 @@ big_multiply_word(dp_big *b, const BIGNUM *x, uint64_t y)
 static inline BIGNUM *
 big_shift(dp_big *b, const BIGNUM *x, int bits)
 {
-	BIGNUM	   *r = dp_mech_big_new(b);
+	BIGNUM	   *r = dp_numbers_big_new(b);
 
 	return big_made(b, r, r != NULL && (bits >= 0 ? BN_lshift(r, x, bits) :
 										BN_rshift(r, x, -bits)));
@@ -199,7 +202,7 @@ big_shift(dp_big *b, const BIGNUM *x, int bits)
 static inline BIGNUM *
 big_power(dp_big *b, unsigned bits)
 {
-	BIGNUM	   *r = dp_mech_big_new(b);
+	BIGNUM	   *r = dp_numbers_big_new(b);
 
 	return big_made(b, r, r != NULL && BN_set_word(r, 1) &&
 					BN_lshift(r, r, (int) bits));
@@ -276,10 +279,10 @@ typedef struct dp_threads
 	pthread_t	threads[DP_THREADS];
 } dp_threads;
 
-extern void dp_mech_threads_start(dp_threads *threads,
-								  void *(*run) (void *worker), void *workers,
-								  size_t size, int count);
-extern void dp_mech_threads_join(dp_threads *threads);
+extern void dp_numbers_threads_start(dp_threads *threads,
+									 void *(*run) (void *worker),
+									 void *workers, size_t size, int count);
+extern void dp_numbers_threads_join(dp_threads *threads);
 
 /*
  * Wide integer arithmetic that rationals and scales share.

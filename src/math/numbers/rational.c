@@ -9,7 +9,7 @@
 #include "dp_numbers.h"
 
 /*
- * dp_mech_rational_make
+ * dp_numbers_rational_make
  *	  num/den in lowest terms.
  *
  * Requires: nothing.
@@ -18,7 +18,7 @@
  * Source:	 doc/theory.md T8.
  */
 dp_status
-dp_mech_rational_make(dp_uint128 num, dp_uint128 den, dp_rational *out)
+dp_numbers_rational_make(dp_uint128 num, dp_uint128 den, dp_rational *out)
 {
 	dp_uint128	common;
 
@@ -31,7 +31,7 @@ dp_mech_rational_make(dp_uint128 num, dp_uint128 den, dp_rational *out)
 }
 
 /*
- * dp_mech_rational_compare
+ * dp_numbers_rational_compare
  *	  The sign of a - b.
  *
  * Requires: positive denominators; lowest terms are not needed.
@@ -39,7 +39,7 @@ dp_mech_rational_make(dp_uint128 num, dp_uint128 den, dp_rational *out)
  * Source:	 doc/theory.md T8.
  */
 int
-dp_mech_rational_compare(const dp_rational *a, const dp_rational *b)
+dp_numbers_rational_compare(const dp_rational *a, const dp_rational *b)
 {
 	dp_uint128	left_high;
 	dp_uint128	left_low;
@@ -56,7 +56,7 @@ dp_mech_rational_compare(const dp_rational *a, const dp_rational *b)
 }
 
 /*
- * dp_mech_rational_multiply
+ * dp_numbers_rational_multiply
  *	  a b.
  *
  * Requires: out may be a or b.
@@ -68,8 +68,8 @@ dp_mech_rational_compare(const dp_rational *a, const dp_rational *b)
  * Source:	 doc/theory.md T8.
  */
 dp_status
-dp_mech_rational_multiply(const dp_rational *a, const dp_rational *b,
-						  dp_rational *out)
+dp_numbers_rational_multiply(const dp_rational *a, const dp_rational *b,
+							 dp_rational *out)
 {
 	dp_rational x;
 	dp_rational y;
@@ -78,8 +78,8 @@ dp_mech_rational_multiply(const dp_rational *a, const dp_rational *b,
 	dp_uint128	num;
 	dp_uint128	den;
 
-	if (dp_mech_rational_make(a->num, a->den, &x) != DP_OK ||
-		dp_mech_rational_make(b->num, b->den, &y) != DP_OK)
+	if (dp_numbers_rational_make(a->num, a->den, &x) != DP_OK ||
+		dp_numbers_rational_make(b->num, b->den, &y) != DP_OK)
 		return DP_E_RANGE;
 	across = gcd128(x.num, y.den);
 	back = gcd128(y.num, x.den);
@@ -92,16 +92,16 @@ dp_mech_rational_multiply(const dp_rational *a, const dp_rational *b,
 }
 
 /*
- * dp_mech_rational_divide
+ * dp_numbers_rational_divide
  *	  a / b.
  *
  * Requires: out may be a or b.
- * Gives:	 as dp_mech_rational_multiply; DP_E_RANGE also when b = 0.
+ * Gives:	 as dp_numbers_rational_multiply; DP_E_RANGE also when b = 0.
  * Source:	 doc/theory.md T8.
  */
 dp_status
-dp_mech_rational_divide(const dp_rational *a, const dp_rational *b,
-						dp_rational *out)
+dp_numbers_rational_divide(const dp_rational *a, const dp_rational *b,
+						   dp_rational *out)
 {
 	dp_rational inverse;
 
@@ -109,5 +109,5 @@ dp_mech_rational_divide(const dp_rational *a, const dp_rational *b,
 		return DP_E_RANGE;
 	inverse.num = b->den;
 	inverse.den = b->num;
-	return dp_mech_rational_multiply(a, &inverse, out);
+	return dp_numbers_rational_multiply(a, &inverse, out);
 }

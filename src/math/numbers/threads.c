@@ -23,7 +23,7 @@ start(dp_threads *threads, const pthread_attr_t *attributes,
 }
 
 /*
- * dp_mech_threads_start
+ * dp_numbers_threads_start
  *	  One thread for each of `count` workers, of `size` bytes, at most
  *	  DP_THREADS; as many as the system gives.
  *
@@ -34,8 +34,8 @@ start(dp_threads *threads, const pthread_attr_t *attributes,
  * Source:	 doc/theory.md T66.
  */
 void
-dp_mech_threads_start(dp_threads *threads, void *(*run) (void *worker),
-					  void *workers, size_t size, int count)
+dp_numbers_threads_start(dp_threads *threads, void *(*run) (void *worker),
+						 void *workers, size_t size, int count)
 {
 	pthread_attr_t attributes;
 	sigset_t	all;
@@ -57,15 +57,15 @@ dp_mech_threads_start(dp_threads *threads, void *(*run) (void *worker),
 }
 
 /*
- * dp_mech_threads_join
+ * dp_numbers_threads_join
  *	  Wait until every thread has ended.
  *
- * Requires: threads from dp_mech_threads_start, or its count 0.
+ * Requires: threads from dp_numbers_threads_start, or its count 0.
  * Gives:	 count 0; calling it again does nothing.
  * Source:	 doc/theory.md T66.
  */
 void
-dp_mech_threads_join(dp_threads *threads)
+dp_numbers_threads_join(dp_threads *threads)
 {
 	while (threads->count > 0)
 		pthread_join(threads->threads[--threads->count], NULL);

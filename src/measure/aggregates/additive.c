@@ -35,18 +35,18 @@ set_laplace(dp_measure *measure, dp_uint128 sensitivity)
 
 	measure->mechanism = DP_MECHANISM_LAPLACE;
 	measure->sensitivity = sensitivity;
-	dp_bridge_check_status(dp_mech_scale_make(sensitivity, &measure->epsilon,
-											  &measure->scale),
-						   "compute a noise scale");
-	dp_bridge_check_scale(&measure->scale);
-	dp_bridge_check_status(dp_acct_fixed_from_rational(&measure->epsilon,
-													   DP_ROUND_UP,
-													   &charge->epsilon),
-						   "compute a charge");
-	dp_bridge_check_status(dp_bridge_laplace_rho(sensitivity,
-												 &measure->epsilon,
-												 &charge->rho),
-						   "compute a charge");
+	dp_base_check_status(dp_noise_scale_make(sensitivity, &measure->epsilon,
+											 &measure->scale),
+						 "compute a noise scale");
+	dp_base_check_scale(&measure->scale);
+	dp_base_check_status(dp_accounting_fixed_from_rational(&measure->epsilon,
+														   DP_ROUND_UP,
+														   &charge->epsilon),
+						 "compute a charge");
+	dp_base_check_status(dp_base_laplace_rho(sensitivity,
+											 &measure->epsilon,
+											 &charge->rho),
+						 "compute a charge");
 	charge->delta = 0;
 }
 
@@ -90,23 +90,24 @@ scale_variance(const dp_rational *unit, dp_uint128 factor)
 		rounded.num = rounded.num / 2 + 1;
 		rounded.den /= 2;
 	}
-	status = dp_mech_rational_make(rounded.num, rounded.den, &rounded);
+	status = dp_numbers_rational_make(rounded.num, rounded.den, &rounded);
 	if (status == DP_OK)
-		status = dp_mech_rational_multiply(&rounded, &squared, &variance);
-	dp_bridge_check_status(status, "compute a noise variance");
+		status = dp_numbers_rational_multiply(&rounded, &squared, &variance);
+	dp_base_check_status(status, "compute a noise variance");
 	return variance;
 }
 
 /*
- * dp_measure_read_delta: read the setting dp_pg.delta; false if it is not set.
+ * dp_aggregates_read_delta: read the setting dp_pg.delta; false if it is not
+ * set.
  */
 bool
-dp_measure_read_delta(dp_fixed *delta)
+dp_aggregates_read_delta(dp_fixed *delta)
 {
 	if (dp_setting_delta[0] == '\0')
 		return false;
-	if (dp_bridge_numeric_to_fixed(dp_bridge_text_to_numeric(dp_setting_delta),
-								   DP_ROUND_DOWN, delta) != DP_NUMBER_OK)
+	if (dp_base_numeric_to_fixed(dp_base_text_to_numeric(dp_setting_delta),
+								 DP_ROUND_DOWN, delta) != DP_NUMBER_OK)
 		elog(ERROR, "setting dp_pg.delta is not a number");
 	return true;
 }
@@ -117,7 +118,7 @@ delta_setting(void)
 {
 	dp_fixed	delta;
 
-	if (!dp_measure_read_delta(&delta))
+	if (!dp_aggregates_read_delta(&delta))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("Gaussian noise needs a delta"),
@@ -148,35 +149,36 @@ set_gaussian(dp_measure *measure, dp_uint128 squared, bool scalar)
 	measure->mechanism = DP_MECHANISM_GAUSSIAN;
 	measure->sensitivity = root;
 	measure->delta = delta;
-	dp_bridge_check_status(dp_acct_fixed_from_rational(&measure->epsilon,
-													   DP_ROUND_DOWN,
-													   &epsilon),
-						   "compute a charge");
+	dp_base_check_status(dp_accounting_fixed_from_rational(&measure->epsilon,
+														   DP_ROUND_DOWN,
+														   &epsilon),
+						 "compute a charge");
 	if (scalar && (root >> 60) == 0)
 	{
-		status = dp_bridge_gaussian_variance((uint64) root, epsilon, delta,
-											 &variance);
+		status = dp_base_gaussian_variance((uint64) root, epsilon, delta,
+										   &variance);
 		if (status == DP_OK)
-			status = dp_acct_rho_from_gaussian((uint64) root, &variance, &rho);
+			status = dp_accounting_rho_from_gaussian((uint64) root, &variance,
+													 &rho);
 	}
 	/* Variances outside the range of the exact formula use the general one. */
 	if (status != DP_OK)
 	{
-		status = dp_acct_gaussian_variance_zcdp(1, epsilon, delta, &unit);
+		status = dp_accounting_variance_zcdp(1, epsilon, delta, &unit);
 		if (status == DP_OK)
-			status = dp_acct_rho_from_gaussian(1, &unit, &rho);
+			status = dp_accounting_rho_from_gaussian(1, &unit, &rho);
 		if (status == DP_OK)
 			variance = scale_variance(&unit, squared);
 	}
-	dp_bridge_check_status(status, "compute a noise variance");
-	dp_bridge_check_status(dp_mech_gaussian_make(&variance, &measure->noise),
-						   "compute a noise variance");
-	dp_acct_charge_gaussian(measure->filter, epsilon, delta, rho,
-							&measure->charge);
+	dp_base_check_status(status, "compute a noise variance");
+	dp_base_check_status(dp_noise_gaussian_make(&variance, &measure->noise),
+						 "compute a noise variance");
+	dp_accounting_charge_gaussian(measure->filter, epsilon, delta, rho,
+								  &measure->charge);
 }
 
 /*
- * dp_measure_set_noise
+ * dp_aggregates_set_noise
  *	  Set price, distribution and charge of noise on numbers that differ
  *	  between neighbours by at most l1 in L1 and the root of l2_squared in L2,
  *	  in granules and over all groups; `scalar`: there is only one number.
@@ -185,8 +187,8 @@ set_gaussian(dp_measure *measure, dp_uint128 squared, bool scalar)
  * (its rho, for vectors too); Gaussian as set_gaussian.
  */
 void
-dp_measure_set_noise(dp_measure *measure, dp_uint128 l1,
-					 dp_uint128 l2_squared, bool scalar)
+dp_aggregates_set_noise(dp_measure *measure, dp_uint128 l1,
+						dp_uint128 l2_squared, bool scalar)
 {
 	if (measure->gaussian)
 		set_gaussian(measure, l2_squared, scalar);
@@ -195,85 +197,85 @@ dp_measure_set_noise(dp_measure *measure, dp_uint128 l1,
 }
 
 /*
- * dp_measure_set_group_noise
+ * dp_aggregates_set_group_noise
  *	  The same for several numbers of a group, which a unit changes by at most
  *	  `most` in L1 in each of kappa groups: kappa most in L1 and sqrt(kappa)
  *	  most in L2 overall, twice that if a unit is replaced (T43).
  */
 void
-dp_measure_set_group_noise(dp_measure *measure, dp_uint128 most)
+dp_aggregates_set_group_noise(dp_measure *measure, dp_uint128 most)
 {
 	const dp_contribution *c = &measure->contribution;
-	dp_uint128	l1 = dp_measure_product(most, (dp_uint128) c->kappa);
+	dp_uint128	l1 = dp_aggregates_product(most, (dp_uint128) c->kappa);
 	dp_uint128	l2 = 0;			/* squared; may not fit into 128 bits */
 
 	if (measure->gaussian)
-		l2 = dp_measure_product(dp_measure_product(l1, most),
-								c->replace ? 4 : 1);
+		l2 = dp_aggregates_product(dp_aggregates_product(l1, most),
+								   c->replace ? 4 : 1);
 	if (c->replace)
-		l1 = dp_measure_product(l1, 2);
-	dp_measure_set_noise(measure, l1, l2, false);
+		l1 = dp_aggregates_product(l1, 2);
+	dp_aggregates_set_noise(measure, l1, l2, false);
 }
 
-/* dp_measure_add_noise: exact + one fresh draw of the measure's law. */
+/* dp_aggregates_add_noise: exact + one fresh draw of the measure's law. */
 dp_int128
-dp_measure_add_noise(const dp_measure *measure, dp_int128 exact)
+dp_aggregates_add_noise(const dp_measure *measure, dp_int128 exact)
 {
-	dp_source  *source = dp_bridge_source();
+	dp_source  *source = dp_base_source();
 	dp_int128	noise;
 	dp_int128	sum;
 	dp_status	status;
 
 	status = measure->mechanism == DP_MECHANISM_GAUSSIAN ?
-		dp_mech_discrete_gaussian(source, &measure->noise, &noise) :
-		dp_mech_discrete_laplace(source, &measure->scale, &noise);
-	dp_bridge_check_status(status, "draw noise");
+		dp_noise_discrete_gaussian(source, &measure->noise, &noise) :
+		dp_noise_discrete_laplace(source, &measure->scale, &noise);
+	dp_base_check_status(status, "draw noise");
 	if (__builtin_add_overflow(exact, noise, &sum))
-		dp_bridge_check_status(DP_E_OVERFLOW, "add noise");
+		dp_base_check_status(DP_E_OVERFLOW, "add noise");
 	return sum;
 }
 
-/* dp_measure_noise_scale: the Laplace scale or sigma, for display. */
+/* dp_aggregates_noise_scale: the Laplace scale or sigma, for display. */
 double
-dp_measure_noise_scale(const dp_measure *measure)
+dp_aggregates_noise_scale(const dp_measure *measure)
 {
 	const dp_rational *variance = &measure->noise.variance;
 
 	if (measure->mechanism == DP_MECHANISM_GAUSSIAN)
 		return sqrt((double) variance->num / (double) variance->den);
-	return dp_mech_scale_approx(&measure->scale);
+	return dp_noise_scale_approx(&measure->scale);
 }
 
 /*
- * dp_measure_none
+ * dp_aggregates_none
  *	  If dp_pg.suppress is on, a number that the sum of `noises` noises exceeds
  *	  with probability at most 1/20, so that smaller sums may be noise alone;
  *	  else 0.
  */
 dp_int128
-dp_measure_none(const dp_measure *measure, int noises)
+dp_aggregates_none(const dp_measure *measure, int noises)
 {
 	double		error;
 
-	if (!dp_bridge_suppresses())
+	if (!dp_base_suppresses())
 		return 0;
-	error = noises * dp_measure_noise_error(measure, 0.05 / noises);
+	error = noises * dp_aggregates_noise_error(measure, 0.05 / noises);
 	return error < 1e37 ? (dp_int128) error : (dp_int128) 1 << 124;
 }
 
 /*
- * dp_measure_noise_error: what |noise| exceeds with probability beta, for
+ * dp_aggregates_noise_error: what |noise| exceeds with probability beta, for
  * display; Gaussian noise by the continuous distribution of the same variance,
  * rounded to integers.
  */
 double
-dp_measure_noise_error(const dp_measure *measure, double beta)
+dp_aggregates_noise_error(const dp_measure *measure, double beta)
 {
 	double		low = 0;
 	double		high = 40;
 
 	if (measure->mechanism != DP_MECHANISM_GAUSSIAN)
-		return dp_mech_laplace_error(&measure->scale, beta);
+		return dp_noise_laplace_error(&measure->scale, beta);
 	while (high - low > 1e-9)
 	{
 		double		middle = (low + high) / 2;
@@ -283,7 +285,7 @@ dp_measure_noise_error(const dp_measure *measure, double beta)
 		else
 			high = middle;
 	}
-	return ceil(high * dp_measure_noise_scale(measure) - 0.5);
+	return ceil(high * dp_aggregates_noise_scale(measure) - 0.5);
 }
 
 /* ----------------
@@ -320,11 +322,11 @@ additive_noise_error(const dp_measure *measure, int noises)
 	double		error;
 
 	if (measure->mechanism != DP_MECHANISM_GAUSSIAN)
-		return dp_measure_noise_error(measure, BETA / noises * (1 - SLACK));
-	if (dp_bridge_gaussian_error(&measure->noise.variance, noises, &error))
+		return dp_aggregates_noise_error(measure, BETA / noises * (1 - SLACK));
+	if (dp_base_gaussian_error(&measure->noise.variance, noises, &error))
 		return error;
 	/* that rounds to the nearest integer, for a law with heavier tails */
-	return dp_measure_noise_error(measure, BETA / noises * (1 - SLACK)) + 1;
+	return dp_aggregates_noise_error(measure, BETA / noises * (1 - SLACK)) + 1;
 }
 
 /* The error, if the value and the true value are both from 0 to `most`. */
@@ -335,23 +337,23 @@ within(double error, double value, double most)
 }
 
 /*
- * dp_measure_error_of_sum: the error of one noisy number, in the argument's
+ * dp_aggregates_error_of_sum: the error of one noisy number, in the argument's
  * unit.
  */
 double
-dp_measure_error_of_sum(const dp_measure *measure)
+dp_aggregates_error_of_sum(const dp_measure *measure)
 {
 	return ldexp(additive_noise_error(measure, 1), measure->grid.exponent);
 }
 
 /*
- * dp_measure_error_of_mean
+ * dp_aggregates_error_of_mean
  *	  The error of low + (high - low) above / total, for total > 0 and above
  *	  from 0 to total.
  */
 double
-dp_measure_error_of_mean(const dp_measure *measure, dp_int128 above,
-						 dp_int128 total, const dp_grid *grid)
+dp_aggregates_error_of_mean(const dp_measure *measure, dp_int128 above,
+							dp_int128 total, const dp_grid *grid)
 {
 	double		error = additive_noise_error(measure, 2) / (double) total;
 	double		share = (double) above / (double) total;
@@ -385,13 +387,13 @@ sample_error(double population, double most, double total, double row,
 }
 
 /*
- * dp_measure_error_of_variance
+ * dp_aggregates_error_of_variance
  *	  The error of a variance, in squares of the bounds' distance, before the
  *	  limits of variances are applied; a row adds `row` to total > 0.
  */
 double
-dp_measure_error_of_variance(const dp_measure *measure, bool sample,
-							 dp_int128 row, dp_int128 total)
+dp_aggregates_error_of_variance(const dp_measure *measure, bool sample,
+								dp_int128 row, dp_int128 total)
 {
 	double		error = additive_noise_error(measure, 3);
 	double		population = population_error(error / (double) total);
@@ -405,18 +407,18 @@ dp_measure_error_of_variance(const dp_measure *measure, bool sample,
 }
 
 /*
- * dp_measure_variance_within: the error after applying the limits, for the
+ * dp_aggregates_variance_within: the error after applying the limits, for the
  * value `share`.
  */
 double
-dp_measure_variance_within(bool sample, double share, double error)
+dp_aggregates_variance_within(bool sample, double share, double error)
 {
 	return within(error, share, sample ? 0.5 : 0.25);
 }
 
-/* dp_measure_error_of_root: the error of its square root. */
+/* dp_aggregates_error_of_root: the error of its square root. */
 double
-dp_measure_error_of_root(bool sample, double share, double error)
+dp_aggregates_error_of_root(bool sample, double share, double error)
 {
 	double		root = sqrt(share);
 	double		off = share > error ?
@@ -427,13 +429,13 @@ dp_measure_error_of_root(bool sample, double share, double error)
 }
 
 /*
- * dp_measure_error_of_squares
+ * dp_aggregates_error_of_squares
  *	  The error of the number of rows times such a variance, in rows times that
  *	  unit.
  */
 double
-dp_measure_error_of_squares(const dp_measure *measure, dp_int128 total,
-							double share)
+dp_aggregates_error_of_squares(const dp_measure *measure, dp_int128 total,
+							   double share)
 {
 	double		error = additive_noise_error(measure, 3);
 	double		population = population_error(error / (double) total);
@@ -444,14 +446,14 @@ dp_measure_error_of_squares(const dp_measure *measure, dp_int128 total,
 }
 
 /*
- * dp_measure_error_of_covariance
+ * dp_aggregates_error_of_covariance
  *	  The error of the result of release_covariance, in products of
  *	  the bounds' distances, where it is `share`; for dp_regr_sxy in rows times
  *	  that.
  */
 double
-dp_measure_error_of_covariance(const dp_measure *measure, dp_int128 total,
-							   double share)
+dp_aggregates_error_of_covariance(const dp_measure *measure, dp_int128 total,
+								  double share)
 {
 	dp_aggregate_kind kind = measure->ops->kind;
 	double		error = additive_noise_error(measure, 4);

@@ -54,9 +54,9 @@ add_states(dp_cells *cells, TupleTableSlot *slot)
 			Datum		value = 0;
 
 			if (!isnull)
-				value = dp_measure_group_value(measure,
-											   slot->tts_values[column],
-											   group);
+				value = dp_aggregates_group_value(measure,
+												  slot->tts_values[column],
+												  group);
 			measure->ops->load(measure, &value, &isnull, cell, cells->keep);
 			cell += measure->ncells;
 		}
@@ -95,7 +95,7 @@ cells_receive_row(TupleTableSlot *slot, DestReceiver *self)
 
 	slot_getallattrs(slot);
 	if (cells->spec->many)
-		dp_measure_units_add(cells->units, slot);
+		dp_aggregates_units_add(cells->units, slot);
 	else if (cells->spec->states)
 		add_states(cells, slot);
 	else
@@ -106,12 +106,12 @@ cells_receive_row(TupleTableSlot *slot, DestReceiver *self)
 }
 
 /*
- * dp_measure_cells_create
+ * dp_aggregates_cells_create
  *	  Create it with all groups at zero, in the current context; `helpers`: how
  *	  many threads may choose for units.
  */
 dp_cells *
-dp_measure_cells_create(const dp_release_spec *spec, int helpers)
+dp_aggregates_cells_create(const dp_release_spec *spec, int helpers)
 {
 	dp_cells   *cells = palloc0(sizeof(dp_cells));
 	int			i;
@@ -126,29 +126,29 @@ dp_measure_cells_create(const dp_release_spec *spec, int helpers)
 								   cells->width,
 								   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	if (spec->many)
-		cells->units = dp_measure_units_create(spec, helpers);
+		cells->units = dp_aggregates_units_make(spec, helpers);
 	cells->scratch = AllocSetContextCreate(CurrentMemoryContext,
 										   "dp_pg release row",
 										   ALLOCSET_SMALL_SIZES);
 	return cells;
 }
 
-/* dp_measure_cells_receiver: the receiver of the inner query's rows. */
+/* dp_aggregates_cells_receiver: the receiver of the inner query's rows. */
 DestReceiver *
-dp_measure_cells_receiver(dp_cells *cells)
+dp_aggregates_cells_receiver(dp_cells *cells)
 {
 	return &cells->receiver;
 }
 
 /*
- * dp_measure_cells_end_part
+ * dp_aggregates_cells_end_part
  *	  The rows received so far are all that their units have.
  */
 void
-dp_measure_cells_end_part(dp_cells *cells)
+dp_aggregates_cells_end_part(dp_cells *cells)
 {
-	dp_measure_units_end_part(cells->units, cells->cells, cells->width,
-							  cells->keep);
+	dp_aggregates_units_end_part(cells->units, cells->cells, cells->width,
+								 cells->keep);
 }
 
 /* The destination of the answer's rows. */
@@ -186,7 +186,7 @@ size_of_none(const dp_release_spec *spec, int n)
 
 	if (n == 0)
 		return -1;
-	error = dp_measure_noise_error(&spec->measures[n - 1], 0.05);
+	error = dp_aggregates_noise_error(&spec->measures[n - 1], 0.05);
 	return error < 1e18 ? (int64) error : INT64CONST(1000000000000000000);
 }
 
@@ -203,12 +203,12 @@ set_keys(const answer *to, int64 group)
 	{
 		int64		size;
 
-		if (dp_measure_is_told(spec, i))
+		if (dp_aggregates_is_by_threshold(spec, i))
 			continue;
-		size = dp_places_domain_size(spec->domains[i]);
-		slot->tts_values[i] = dp_places_domain_value(spec->domains[i],
-													 rest % size,
-													 &slot->tts_isnull[i]);
+		size = dp_domains_size(spec->domains[i]);
+		slot->tts_values[i] = dp_domains_domain_value(spec->domains[i],
+													  rest % size,
+													  &slot->tts_isnull[i]);
 		rest /= size;
 	}
 }
@@ -260,8 +260,9 @@ give_group(const answer *to, int64 group, const dp_cell *cell, bool told)
 	CHECK_FOR_INTERRUPTS();
 	set_keys(to, group);
 	if (told)
-		dp_measure_units_told(to->cells->units, to->slot->tts_values,
-							  to->slot->tts_isnull);
+		dp_aggregates_units_released_keys(to->cells->units,
+										  to->slot->tts_values,
+										  to->slot->tts_isnull);
 	cells_set_values(to, cell);
 	/* only if its count is larger than that of an empty group may be */
 	if (to->none < 0 ||
@@ -272,7 +273,7 @@ give_group(const answer *to, int64 group, const dp_cell *cell, bool told)
 	MemoryContextReset(to->cells->scratch);
 }
 
-/* dp_measure_told: returns a released group */
+/* dp_aggregates_released: returns a released group */
 static void
 give_told(void *context, int64 group)
 {
@@ -282,15 +283,15 @@ give_told(void *context, int64 group)
 }
 
 /*
- * dp_measure_cells_release
+ * dp_aggregates_cells_release
  *	  Draw noise and pass the sink one row per public group, in order, each a
  *	  minimal tuple; with undeclared keys, one per released group, in an order
  *	  that reveals nothing.  Groups whose released count cannot be told from
  *	  none are left out if the block says so.
  */
 void
-dp_measure_cells_release(dp_cells *cells, TupleDesc result,
-						 dp_reader_sink sink, void *context)
+dp_aggregates_cells_release(dp_cells *cells, TupleDesc result,
+							dp_reader_sink sink, void *context)
 {
 	const dp_release_spec *spec = cells->spec;
 	answer		to = {cells, MakeSingleTupleTableSlot(result, &TTSOpsVirtual),
@@ -304,13 +305,13 @@ dp_measure_cells_release(dp_cells *cells, TupleDesc result,
 		none[i] = size_of_none(spec, spec->measures[i].value->size);
 	to.own_none = none;
 	if (spec->undeclared)
-		dp_measure_units_tell(cells->units, cells->cells, cells->width,
-							  give_told, &to);
+		dp_aggregates_units_release(cells->units, cells->cells, cells->width,
+									give_told, &to);
 	else
 	{
 		if (spec->many)
-			dp_measure_units_finish(cells->units, cells->cells, cells->width,
-									cells->keep);
+			dp_aggregates_units_finish(cells->units, cells->cells,
+									   cells->width, cells->keep);
 		for (group = 0; group < spec->groups; group++)
 			give_group(&to, group, cells->cells + group * cells->width,
 					   false);

@@ -54,20 +54,21 @@ set_rounds(dp_measure *measure, dp_uint128 sensitivity, bool monotone,
 	dp_fixed	rho;
 	dp_status	status;
 
-	status = dp_mech_rational_divide(&measure->epsilon, &parts, &epsilon);
+	status = dp_numbers_rational_divide(&measure->epsilon, &parts, &epsilon);
 	if (status == DP_OK)
-		status = dp_mech_selection_rate(&epsilon, sensitivity, monotone,
-										&measure->rate);
-	dp_bridge_check_status(status, "compute a selection's rate");
+		status = dp_noise_selection_rate(&epsilon, sensitivity, monotone,
+										 &measure->rate);
+	dp_base_check_status(status, "compute a selection's rate");
 	status = measure->mechanism == DP_MECHANISM_EXPONENTIAL ?
-		dp_acct_rho_from_exponential(&epsilon, &rho) :
-		dp_acct_rho_from_pure(&epsilon, &rho);
+		dp_accounting_rho_from_exponential(&epsilon, &rho) :
+		dp_accounting_rho_from_pure(&epsilon, &rho);
 	if (status == DP_OK)
-		status = dp_acct_fixed_from_rational(&measure->epsilon, DP_ROUND_UP,
-											 &charge->epsilon);
-	dp_bridge_check_status(status, "compute a charge");
-	if (dp_acct_compose_basic(rho, 0, rounds, &charge->rho,
-							  &charge->delta) != DP_OK)
+		status = dp_accounting_fixed_from_rational(&measure->epsilon,
+												   DP_ROUND_UP,
+												   &charge->epsilon);
+	dp_base_check_status(status, "compute a charge");
+	if (dp_accounting_sum_basic(rho, 0, rounds, &charge->rho,
+								&charge->delta) != DP_OK)
 		charge->rho = DP_FIXED_INFINITE;
 	charge->delta = 0;
 }
@@ -106,7 +107,7 @@ set_selection(dp_measure *measure, dp_uint128 sensitivity, bool monotone,
 }
 
 /*
- * dp_measure_set_votes
+ * dp_aggregates_set_votes
  *	  The same for candidates whose scores are numbers of rows: `rounds`
  *	  selections in each group, counts being monotone unless units are
  *	  replaced.
@@ -114,38 +115,39 @@ set_selection(dp_measure *measure, dp_uint128 sensitivity, bool monotone,
  * Source: doc/theory.md T48.
  */
 void
-dp_measure_set_votes(dp_measure *measure, int rounds)
+dp_aggregates_set_votes(dp_measure *measure, int rounds)
 {
 	const dp_contribution *c = &measure->contribution;
 
 	if (c->kappa > PG_INT32_MAX / rounds)
-		dp_bridge_check_status(DP_E_OVERFLOW, "compute a sensitivity");
+		dp_base_check_status(DP_E_OVERFLOW, "compute a sensitivity");
 	set_selection(measure, (dp_uint128) c->rows, !c->replace,
 				  rounds * (int) c->kappa);
 }
 
 /*
- * dp_measure_select
+ * dp_aggregates_select
  *	  Index of the selected one of n >= 1 scores, by one round.
  */
 int64
-dp_measure_select(const dp_measure *measure, const dp_int128 *scores, int64 n)
+dp_aggregates_select(const dp_measure *measure, const dp_int128 *scores,
+					 int64 n)
 {
 	size_t		chosen;
 	size_t	   *order;
 	dp_status	status;
 
 	if (measure->mechanism == DP_MECHANISM_EXPONENTIAL)
-		status = dp_mech_exponential(dp_bridge_source(), scores, n,
-									 &measure->rate, &chosen);
+		status = dp_noise_exponential(dp_base_source(), scores, n,
+									  &measure->rate, &chosen);
 	else
 	{
 		order = palloc_extended(sizeof(size_t) * n, MCXT_ALLOC_HUGE);
-		status = dp_mech_permute_and_flip(dp_bridge_source(), scores, n,
-										  &measure->rate, order, &chosen);
+		status = dp_noise_permute_and_flip(dp_base_source(), scores, n,
+										   &measure->rate, order, &chosen);
 		pfree(order);
 	}
-	dp_bridge_check_status(status, "select a candidate");
+	dp_base_check_status(status, "select a candidate");
 	return (int64) chosen;
 }
 
@@ -190,21 +192,21 @@ most_points(const dp_measure *measure)
 }
 
 /*
- * dp_measure_set_rank_grid
+ * dp_aggregates_set_rank_grid
  *	  Set the grid on which rows are counted: coarse enough; whole points for
  *	  integers.
  *
- * Errors: as dp_measure_set_bounds.
+ * Errors: as dp_aggregates_set_bounds.
  */
 void
-dp_measure_set_rank_grid(dp_measure *measure)
+dp_aggregates_set_rank_grid(dp_measure *measure)
 {
 	dp_grid    *grid = &measure->grid;
-	bool		whole = dp_places_is_integer(measure->argument_type) ||
-	dp_places_is_time(measure->argument_type);
+	bool		whole = dp_domains_is_integer(measure->argument_type) ||
+	dp_domains_is_time(measure->argument_type);
 
-	dp_measure_set_bounds(measure);
-	dp_measure_coarsen(measure, most_points(measure) - 1);
+	dp_aggregates_set_bounds(measure);
+	dp_aggregates_coarsen(measure, most_points(measure) - 1);
 	while (whole && grid->exponent < 0 && grid->low < grid->high)
 		dp_grid_double(grid);
 	if (grid->low > grid->high)
@@ -212,9 +214,9 @@ dp_measure_set_rank_grid(dp_measure *measure)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("no grid point lies between the bounds"),
 				 errhint("Use wider bounds.")));
-	dp_measure_set_bound(measure, DP_BOUND_VALUES);
+	dp_aggregates_set_bound(measure, DP_UNITS_VALUES);
 	measure->choices = grid->high - grid->low + 1;
-	measure->state_size = (int64) dp_count_grid_bytes(measure->choices);
+	measure->state_size = (int64) dp_exact_grid_bytes(measure->choices);
 }
 
 /* The fraction as a/d in lowest terms; 22023 outside [0, 1]. */
@@ -226,13 +228,13 @@ read_fraction(const dp_measure *measure)
 
 	if (measure->ops->kind == DP_AGG_MEDIAN)
 		return fraction;
-	fault = dp_bridge_numeric_to_rational(measure->fraction, &fraction);
+	fault = dp_base_numeric_to_rational(measure->fraction, &fraction);
 	if (fault != DP_NUMBER_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("fraction of dp_quantile must be a number from 0 to "
 						"1"),
-				 errdetail("It is %s.", dp_bridge_number_fault_text(fault)),
+				 errdetail("It is %s.", dp_base_number_fault_text(fault)),
 				 errhint("The median is 0.5; round(x, 9) shortens a number "
 						 "with many digits.")));
 	if (fraction.num > fraction.den)
@@ -255,14 +257,14 @@ quantile_sensitivity(const dp_contribution *c, const dp_rational *fraction)
 	bool		moves = c->replace && c->grouped;
 	dp_uint128	sensitivity;
 
-	dp_bridge_check_status(
-		dp_mech_quantile_sensitivity(fraction->num, fraction->den,
-									 (uint64) c->rows, c->replace && !moves,
-									 &sensitivity),
+	dp_base_check_status(
+		dp_noise_quantile_sensitivity(fraction->num, fraction->den,
+									  (uint64) c->rows, c->replace && !moves,
+									  &sensitivity),
 		"compute a sensitivity");
 	if (moves)
-		sensitivity = dp_measure_product(sensitivity, 2);
-	return dp_measure_product(sensitivity, (dp_uint128) c->kappa);
+		sensitivity = dp_aggregates_product(sensitivity, 2);
+	return dp_aggregates_product(sensitivity, (dp_uint128) c->kappa);
 }
 
 static void
@@ -270,33 +272,33 @@ quantile_prepare(dp_measure *measure)
 {
 	quantile_plan *plan = palloc(sizeof(quantile_plan));
 
-	dp_measure_set_rank_grid(measure);
+	dp_aggregates_set_rank_grid(measure);
 	plan->fraction = read_fraction(measure);
 	measure->score_unit = plan->fraction.den;
 	set_exponential(measure,
 					quantile_sensitivity(&measure->contribution,
 										 &plan->fraction), false);
-	dp_bridge_check_status(dp_mech_envelope_make(&measure->rate, 1,
-												 &plan->law),
-						   "prepare a selection");
+	dp_base_check_status(dp_noise_envelope_make(&measure->rate, 1,
+												&plan->law),
+						 "prepare a selection");
 	measure->plan = plan;
 }
 
-/* dp_measure_load_ranks: add the counts of an inner row. */
+/* dp_aggregates_load_ranks: add the counts of an inner row. */
 void
-dp_measure_load_ranks(const dp_measure *measure, const Datum *values,
-					  const bool *nulls, dp_cell *cells, MemoryContext keep)
+dp_aggregates_load_ranks(const dp_measure *measure, const Datum *values,
+						 const bool *nulls, dp_cell *cells, MemoryContext keep)
 {
 	if (!nulls[0])
-		cells[0].state = dp_count_grid_merge(cells[0].state, values[0], keep);
+		cells[0].state = dp_exact_grid_merge(cells[0].state, values[0], keep);
 }
 
-/* dp_measure_add_rank: add a part that is one value. */
+/* dp_aggregates_add_rank: add a part that is one value. */
 void
-dp_measure_add_rank(const dp_measure *measure, const dp_bound_part *part,
-					dp_cell *cells, MemoryContext keep)
+dp_aggregates_add_rank(const dp_measure *measure, const dp_units_part *part,
+					   dp_cell *cells, MemoryContext keep)
 {
-	cells[0].state = dp_count_grid_add(cells[0].state, measure->choices,
+	cells[0].state = dp_exact_grid_add(cells[0].state, measure->choices,
 									   (int64) part->numbers[0] -
 									   measure->grid.low, keep);
 }
@@ -342,8 +344,8 @@ grid_point(const dp_measure *measure, int64 point)
 												 PG_INT64_MIN + 1,
 												 PG_INT64_MAX - 1));
 		default:
-			return dp_measure_from_granules(measure, point,
-											measure->aggregate->aggtype);
+			return dp_aggregates_from_granules(measure, point,
+											   measure->aggregate->aggtype);
 	}
 }
 
@@ -356,39 +358,39 @@ quantile_release(const dp_measure *measure, const dp_cell *cells, bool *isnull,
 	dp_ranked_rows ranked;
 	int64		point;
 
-	dp_count_grid_rank(cells[0].state, grid->low, &ranked);
-	dp_bridge_check_status(
-		dp_mech_quantile(dp_bridge_source(), &plan->law, &ranked, grid->low,
-						 grid->high, plan->fraction.num, plan->fraction.den,
-						 (int64_t *) &point),
+	dp_exact_grid_rank(cells[0].state, grid->low, &ranked);
+	dp_base_check_status(
+		dp_noise_quantile(dp_base_source(), &plan->law, &ranked, grid->low,
+						  grid->high, plan->fraction.num, plan->fraction.den,
+						  (int64_t *) &point),
 		"draw a quantile");
 	return grid_point(measure, point);
 }
 
 /*
- * dp_measure_count_ranks: the aggregate that counts rows at each point of the
- * grid.
+ * dp_aggregates_count_ranks: the aggregate that counts rows at each point of
+ * the grid.
  */
 List *
-dp_measure_count_ranks(const dp_measure *measure)
+dp_aggregates_count_ranks(const dp_measure *measure)
 {
-	return dp_count_grid_inner(measure->aggregate, measure->argument_type,
+	return dp_exact_grid_inner(measure->aggregate, measure->argument_type,
 							   &measure->grid);
 }
 
 static const char *const quantile_forms[] = {"f", "fe", "flu", "flue", NULL};
 static const char *const median_forms[] = {"", "e", "lu", "lue", NULL};
 
-const dp_measure_ops dp_measure_quantile = {
+const dp_measure_ops dp_aggregates_quantile = {
 	DP_AGG_QUANTILE, "quantile", quantile_forms, quantile_prepare,
-	dp_measure_count_ranks, dp_measure_load_ranks, quantile_release, NULL,
-	dp_measure_row_granules, dp_measure_add_rank
+	dp_aggregates_count_ranks, dp_aggregates_load_ranks, quantile_release,
+	NULL, dp_aggregates_row_granules, dp_aggregates_add_rank
 };
 
-const dp_measure_ops dp_measure_median = {
+const dp_measure_ops dp_aggregates_median = {
 	DP_AGG_MEDIAN, "median", median_forms, quantile_prepare,
-	dp_measure_count_ranks, dp_measure_load_ranks, quantile_release, NULL,
-	dp_measure_row_granules, dp_measure_add_rank
+	dp_aggregates_count_ranks, dp_aggregates_load_ranks, quantile_release,
+	NULL, dp_aggregates_row_granules, dp_aggregates_add_rank
 };
 
 /* ----------------
@@ -425,8 +427,8 @@ selection_rank_of(int64 points, const dp_rational *rate)
 {
 	dp_uint128	exponent = pg_ceil_log2_64((uint64) points) *
 		(uint64) LN_TWO + LN_TWENTY;
-	dp_uint128	num = dp_measure_product(exponent, rate->den);
-	dp_uint128	den = dp_measure_product(MILLION, rate->num);
+	dp_uint128	num = dp_aggregates_product(exponent, rate->den);
+	dp_uint128	den = dp_aggregates_product(MILLION, rate->num);
 
 	return Max(num / den + (num % den != 0), 1);
 }
@@ -438,11 +440,11 @@ selection_rank_of(int64 points, const dp_rational *rate)
 static dp_uint128
 extreme_sensitivity(const dp_contribution *c)
 {
-	dp_uint128	sensitivity = dp_measure_product(HALVES, c->rows);
+	dp_uint128	sensitivity = dp_aggregates_product(HALVES, c->rows);
 
 	if (c->replace && c->grouped)
-		sensitivity = dp_measure_product(sensitivity, 2);
-	return dp_measure_product(sensitivity, (dp_uint128) c->kappa);
+		sensitivity = dp_aggregates_product(sensitivity, 2);
+	return dp_aggregates_product(sensitivity, (dp_uint128) c->kappa);
 }
 
 static void
@@ -450,13 +452,13 @@ extreme_prepare(dp_measure *measure)
 {
 	extreme_plan *plan = palloc(sizeof(extreme_plan));
 
-	dp_measure_set_rank_grid(measure);
+	dp_aggregates_set_rank_grid(measure);
 	measure->score_unit = HALVES;
 	set_exponential(measure,
 					extreme_sensitivity(&measure->contribution), false);
-	dp_bridge_check_status(dp_mech_envelope_make(&measure->rate, 1,
-												 &plan->law),
-						   "prepare a selection");
+	dp_base_check_status(dp_noise_envelope_make(&measure->rate, 1,
+												&plan->law),
+						 "prepare a selection");
 	plan->rank = selection_rank_of(measure->choices, &measure->rate);
 	measure->plan = plan;
 }
@@ -470,27 +472,29 @@ extreme_release(const dp_measure *measure, const dp_cell *cells, bool *isnull,
 	dp_ranked_rows ranked;
 	int64		point;
 
-	dp_count_grid_rank(cells[0].state, grid->low, &ranked);
-	dp_bridge_check_status(
-		dp_mech_extreme(dp_bridge_source(), &plan->law, &ranked, grid->low,
-						grid->high, plan->rank, HALVES,
-						measure->ops->kind == DP_AGG_MAX, (int64_t *) &point),
+	dp_exact_grid_rank(cells[0].state, grid->low, &ranked);
+	dp_base_check_status(
+		dp_noise_extreme(dp_base_source(), &plan->law, &ranked, grid->low,
+						 grid->high, plan->rank, HALVES,
+						 measure->ops->kind == DP_AGG_MAX, (int64_t *) &point),
 		"draw an extreme");
 	return grid_point(measure, point);
 }
 
 static const char *const extreme_forms[] = {"", "e", "lu", "lue", NULL};
 
-const dp_measure_ops dp_measure_min = {
-	DP_AGG_MIN, "min", extreme_forms, extreme_prepare, dp_measure_count_ranks,
-	dp_measure_load_ranks, extreme_release, NULL, dp_measure_row_granules,
-	dp_measure_add_rank
+const dp_measure_ops dp_aggregates_min = {
+	DP_AGG_MIN, "min", extreme_forms, extreme_prepare,
+	dp_aggregates_count_ranks,
+	dp_aggregates_load_ranks, extreme_release, NULL,
+	dp_aggregates_row_granules, dp_aggregates_add_rank
 };
 
-const dp_measure_ops dp_measure_max = {
-	DP_AGG_MAX, "max", extreme_forms, extreme_prepare, dp_measure_count_ranks,
-	dp_measure_load_ranks, extreme_release, NULL, dp_measure_row_granules,
-	dp_measure_add_rank
+const dp_measure_ops dp_aggregates_max = {
+	DP_AGG_MAX, "max", extreme_forms, extreme_prepare,
+	dp_aggregates_count_ranks,
+	dp_aggregates_load_ranks, extreme_release, NULL,
+	dp_aggregates_row_granules, dp_aggregates_add_rank
 };
 
 /* ----------------
@@ -562,16 +566,16 @@ take_given(const dp_measure *measure, dp_candidates *candidates)
 static void
 take_declared(const dp_measure *measure, dp_candidates *candidates)
 {
-	dp_domain  *domain = dp_places_domain_make(measure->value->key);
+	dp_domain  *domain = dp_domains_make(measure->value->key);
 	int64		i;
 	bool		isnull;
 
-	candidates->n = dp_places_domain_known(domain);
+	candidates->n = dp_domains_known(domain);
 	candidates->values = palloc_extended(sizeof(Datum) *
 										 Max(candidates->n, 1),
 										 MCXT_ALLOC_HUGE);
 	for (i = 0; i < candidates->n; i++)
-		candidates->values[i] = dp_places_domain_value(domain, i, &isnull);
+		candidates->values[i] = dp_domains_domain_value(domain, i, &isnull);
 }
 
 static void
@@ -579,7 +583,7 @@ check_type(const dp_measure *measure)
 {
 	Oid			collation = measure->aggregate->inputcollid;
 
-	if (!dp_places_tally_can_read(measure->argument_type))
+	if (!dp_domains_tally_can_read(measure->argument_type))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("dp_%s does not support type %s",
@@ -624,15 +628,15 @@ selection_find_candidates(const dp_measure *measure)
 				 errdetail("Setting dp_pg.max_groups is %d.",
 						   dp_setting_max_groups),
 				 errhint("Choose among fewer values.")));
-	lookup = dp_places_tally_value_spec(measure->argument_type,
-										candidates->values, candidates->n,
-										&twice);
+	lookup = dp_domains_tally_value_spec(measure->argument_type,
+										 candidates->values, candidates->n,
+										 &twice);
 	if (lookup == NULL)
 		selection_raise_candidates(measure, "must be distinct",
 								   "Write every value once.");
 	candidates->lookup = lookup;
-	candidates->spec = dp_measure_column_spec(measure, DP_AXIS_LISTED,
-											  candidates->n, lookup);
+	candidates->spec = dp_aggregates_column_spec(measure, DP_AXIS_LISTED,
+												 candidates->n, lookup);
 	return candidates;
 }
 
@@ -641,7 +645,7 @@ prepare_candidates(dp_measure *measure)
 {
 	dp_candidates *candidates = selection_find_candidates(measure);
 
-	dp_measure_set_bound(measure, DP_BOUND_VALUES);
+	dp_aggregates_set_bound(measure, DP_UNITS_VALUES);
 	measure->plan = candidates;
 	measure->choices = candidates->n;
 	measure->ncells = (int) candidates->n;
@@ -652,7 +656,7 @@ static void
 prepare_argmax(dp_measure *measure)
 {
 	prepare_candidates(measure);
-	dp_measure_set_votes(measure, 1);
+	dp_aggregates_set_votes(measure, 1);
 }
 
 /* The probability with which errors are compared. */
@@ -680,10 +684,10 @@ selection_loss(const dp_measure *measure, int k)
 static double
 count_loss(const dp_measure *counts, const dp_measure *selections)
 {
-	double		loss = 2 * dp_measure_noise_error(counts, BETA /
-												  counts->choices);
-	double		rho = dp_acct_fixed_approx(counts->charge.rho);
-	double		least = dp_acct_fixed_approx(selections->charge.rho);
+	double		loss = 2 * dp_aggregates_noise_error(counts, BETA /
+													 counts->choices);
+	double		rho = dp_accounting_fixed_approx(counts->charge.rho);
+	double		least = dp_accounting_fixed_approx(selections->charge.rho);
 
 	if (counts->filter == DP_FILTER_BASIC || rho <= least)
 		return loss;
@@ -699,14 +703,14 @@ prepare_topk(dp_measure *measure)
 	int			k;
 
 	prepare_candidates(measure);
-	k = (int) dp_measure_number(measure, 1, measure->choices,
-								"number of values");
+	k = (int) dp_aggregates_number(measure, 1, measure->choices,
+								   "number of values");
 	counts = *measure;
-	dp_measure_set_votes(measure, k);
-	if (measure->gaussian && !dp_measure_read_delta(&delta))
+	dp_aggregates_set_votes(measure, k);
+	if (measure->gaussian && !dp_aggregates_read_delta(&delta))
 		return;
-	dp_measure_set_group_noise(&counts,
-							   (dp_uint128) measure->contribution.rows);
+	dp_aggregates_set_group_noise(&counts,
+								  (dp_uint128) measure->contribution.rows);
 	if (count_loss(&counts, measure) < selection_loss(measure, k))
 		*measure = counts;
 }
@@ -716,7 +720,7 @@ argmax_inner(const dp_measure *measure)
 {
 	const dp_candidates *candidates = measure->plan;
 
-	return dp_measure_count_column(measure, candidates->spec);
+	return dp_aggregates_count_column(measure, candidates->spec);
 }
 
 static Expr *
@@ -724,8 +728,8 @@ row(const dp_measure *measure, Expr *argument)
 {
 	const dp_candidates *candidates = measure->plan;
 
-	return dp_measure_row_place(measure, argument, DP_AXIS_LISTED,
-								candidates->lookup);
+	return dp_aggregates_row_place(measure, argument, DP_AXIS_LISTED,
+								   candidates->lookup);
 }
 
 static dp_int128 *
@@ -747,8 +751,8 @@ release_argmax(const dp_measure *measure, const dp_cell *cells, bool *isnull,
 	const dp_candidates *candidates = measure->plan;
 	dp_int128  *scores = scores_of(measure, cells);
 
-	return candidates->values[dp_measure_select(measure, scores,
-												measure->ncells)];
+	return candidates->values[dp_aggregates_select(measure, scores,
+												   measure->ncells)];
 }
 
 /*
@@ -767,7 +771,7 @@ select_values(const dp_measure *measure, dp_int128 *scores, int64 k,
 	for (i = 0; i < k; i++)
 	{
 		int64		last = candidates->n - 1 - i;
-		int64		place = dp_measure_select(measure, scores, last + 1);
+		int64		place = dp_aggregates_select(measure, scores, last + 1);
 
 		CHECK_FOR_INTERRUPTS();
 		chosen[i] = left[place];
@@ -807,7 +811,7 @@ sort_values(const dp_measure *measure, const dp_int128 *scores, int64 k,
 	for (i = 0; i < candidates->n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		counts[i].count = dp_measure_add_noise(measure, scores[i]);
+		counts[i].count = dp_aggregates_add_noise(measure, scores[i]);
 		counts[i].place = i;
 	}
 	qsort(counts, candidates->n, sizeof(noisy_count), compare_counts);
@@ -820,8 +824,8 @@ release_topk(const dp_measure *measure, const dp_cell *cells, bool *isnull,
 			 double *error)
 {
 	dp_int128  *scores = scores_of(measure, cells);
-	int64		k = dp_measure_number(measure, 1, measure->choices,
-									  "number of values");
+	int64		k = dp_aggregates_number(measure, 1, measure->choices,
+										 "number of values");
 	Datum	   *chosen = palloc(sizeof(Datum) * k);
 	Oid			type = get_element_type(measure->aggregate->aggtype);
 	int16		length;
@@ -840,14 +844,15 @@ release_topk(const dp_measure *measure, const dp_cell *cells, bool *isnull,
 
 static const char *const argmax_forms[] = {"", "c", "ce", NULL};
 
-const dp_measure_ops dp_measure_argmax = {
+const dp_measure_ops dp_aggregates_argmax = {
 	DP_AGG_ARGMAX, "argmax", argmax_forms, prepare_argmax, argmax_inner,
-	dp_measure_load_tally, release_argmax, NULL, row, dp_measure_add_value
+	dp_aggregates_load_tally, release_argmax, NULL, row,
+	dp_aggregates_add_value
 };
 
 static const char *const topk_forms[] = {"n", "nc", "nce", NULL};
 
-const dp_measure_ops dp_measure_topk = {
+const dp_measure_ops dp_aggregates_topk = {
 	DP_AGG_TOPK, "topk", topk_forms, prepare_topk, argmax_inner,
-	dp_measure_load_tally, release_topk, NULL, row, dp_measure_add_value
+	dp_aggregates_load_tally, release_topk, NULL, row, dp_aggregates_add_value
 };

@@ -60,13 +60,13 @@ conditions(const dp_measure *measure)
 static void
 prepare_bounded(dp_measure *measure)
 {
-	dp_condition_words *words = dp_count_words_plan(conditions(measure));
-	dp_bound_column *bound = &measure->bound;
+	dp_condition_words *words = dp_exact_words_plan(conditions(measure));
+	dp_units_column *bound = &measure->bound;
 
-	dp_measure_set_bound(measure, DP_BOUND_TOTALS);
-	bound->bits = dp_count_words_bits(words);
-	bound->weights = dp_count_words_weights(words);
-	bound->words = dp_bound_total_words(bound->bits, bound->weights);
+	dp_aggregates_set_bound(measure, DP_UNITS_TOTALS);
+	bound->bits = dp_exact_words_bits(words);
+	bound->weights = dp_exact_words_weights(words);
+	bound->words = dp_units_total_words(bound->bits, bound->weights);
 	bound->high = DP_WEIGHT_ONE;
 	measure->plan = words;
 }
@@ -82,20 +82,20 @@ conditions_prepare(dp_measure *measure)
 		prepare_bounded(measure);
 	else if (!measure->contribution.grouped)
 	{
-		measure->plan = dp_count_conditions_plan(conditions(measure));
-		measure->evaluated = dp_count_conditions_evaluated(measure->plan);
+		measure->plan = dp_exact_conditions_plan(conditions(measure));
+		measure->evaluated = dp_exact_conditions_evaluated(measure->plan);
 		measure->state_size =
-			(int64) dp_count_conditions_memory(measure->plan);
+			(int64) dp_exact_conditions_memory(measure->plan);
 	}
-	dp_measure_set_votes(measure, 1);
+	dp_aggregates_set_votes(measure, 1);
 }
 
 static List *
 conditions_inner(const dp_measure *measure)
 {
 	if (measure->plan != NULL && !measure->contribution.many)
-		return dp_count_conditions_natives(measure->plan, measure->aggregate);
-	return dp_count_conditions_evaluate(measure->aggregate,
+		return dp_exact_conditions_natives(measure->plan, measure->aggregate);
+	return dp_exact_conditions_evaluate(measure->aggregate,
 										conditions(measure));
 }
 
@@ -110,33 +110,33 @@ conditions_load(const dp_measure *measure, const Datum *values,
 	{
 		for (i = 0; i < measure->ncells; i++)
 			cells[i].integer +=
-				dp_count_conditions_load_one(values, nulls,
+				dp_exact_conditions_load_one(values, nulls,
 											 conditions(measure), i);
 		return;
 	}
 	counts = palloc0(sizeof(int64) * measure->ncells);
-	dp_count_conditions_load(measure->plan, values, nulls, counts);
+	dp_exact_conditions_load(measure->plan, values, nulls, counts);
 	for (i = 0; i < measure->ncells; i++)
 		cells[i].integer += counts[i];
 }
 
 /* Add a part of the totals of a unit: rows, or granules of weights. */
 static void
-conditions_add(const dp_measure *measure, const dp_bound_part *part,
+conditions_add(const dp_measure *measure, const dp_units_part *part,
 			   dp_cell *cells, MemoryContext keep)
 {
 	int			i;
 
 	for (i = 0; i < measure->ncells; i++)
 		cells[i].integer +=
-			part->totals[dp_count_words_total(measure->plan, i)];
+			part->totals[dp_exact_words_total(measure->plan, i)];
 }
 
 static dp_int128
 count_rows_of(const dp_measure *measure, const dp_cell *cells, int i)
 {
 	return measure->contribution.many &&
-		dp_block_is_weight(list_nth(conditions(measure), i)) ?
+		dp_split_is_weight(list_nth(conditions(measure), i)) ?
 		dp_weight_rows(cells[i].integer) : cells[i].integer;
 }
 
@@ -150,13 +150,13 @@ conditions_release(const dp_measure *measure, const dp_cell *cells,
 
 	for (i = 0; i < measure->ncells; i++)
 		scores[i] = count_rows_of(measure, cells, i);
-	return Int32GetDatum(1 + (int32) dp_measure_select(measure, scores,
-													   measure->ncells));
+	return Int32GetDatum(1 + (int32) dp_aggregates_select(measure, scores,
+														  measure->ncells));
 }
 
 static const char *const conditions_forms[] = {"", "e", NULL};
 
-const dp_measure_ops dp_measure_conditions = {
+const dp_measure_ops dp_aggregates_conditions = {
 	DP_AGG_CONDITIONS, "conditions", conditions_forms, conditions_prepare,
 	conditions_inner, conditions_load, conditions_release,
 	NULL, NULL, conditions_add
@@ -185,11 +185,11 @@ set_bound(dp_measure *measure)
 	bool		distinct = measure->aggregate->aggdistinct != NIL;
 
 	if (distinct)
-		dp_count_check_distinct(measure->argument_type, measure->collections);
+		dp_exact_check_distinct(measure->argument_type, measure->collections);
 	if (distinct && measure->value->of_units)
 		measure->contribution.rows = 1;
-	dp_measure_set_bound(measure, distinct && !measure->value->of_units ?
-						 DP_BOUND_DISTINCT : DP_BOUND_COUNT);
+	dp_aggregates_set_bound(measure, distinct && !measure->value->of_units ?
+							DP_UNITS_DISTINCT : DP_UNITS_COUNT);
 }
 
 static void
@@ -203,20 +203,20 @@ count_prepare(dp_measure *measure)
 	if (c->many)
 		set_bound(measure);
 	rows = (dp_uint128) c->rows;
-	l1 = dp_measure_product(rows, (dp_uint128) c->kappa);
-	l2 = dp_measure_product(l1, rows);
+	l1 = dp_aggregates_product(rows, (dp_uint128) c->kappa);
+	l2 = dp_aggregates_product(l1, rows);
 	if (c->replace && c->grouped)
 	{
-		l1 = dp_measure_product(l1, 2);
-		l2 = dp_measure_product(l2, 2);
+		l1 = dp_aggregates_product(l1, 2);
+		l2 = dp_aggregates_product(l2, 2);
 	}
 	measure->grid.exponent = 0;
 	measure->most = -1;
 	if (measure->aggregate->aggdistinct != NIL)
-		measure->most = dp_places_most_values(measure->argument_type,
-											  measure->relid,
-											  measure->base_attnum);
-	dp_measure_set_noise(measure, l1, l2, !c->grouped);
+		measure->most = dp_domains_most_values(measure->argument_type,
+											   measure->relid,
+											   measure->base_attnum);
+	dp_aggregates_set_noise(measure, l1, l2, !c->grouped);
 }
 
 static List *
@@ -225,14 +225,14 @@ count_inner(const dp_measure *measure)
 	TargetEntry *argument;
 
 	if (measure->aggregate->args == NIL)
-		return list_make1(dp_count_native(measure->aggregate, F_COUNT_,
+		return list_make1(dp_exact_native(measure->aggregate, F_COUNT_,
 										  INT8OID, NIL));
 	if (measure->aggregate->aggdistinct != NIL)
-		return list_make1(dp_count_distinct(measure->aggregate,
+		return list_make1(dp_exact_distinct(measure->aggregate,
 											measure->argument_type,
 											measure->collections));
 	argument = linitial(measure->aggregate->args);
-	return list_make1(dp_count_native(measure->aggregate, F_COUNT_ANY,
+	return list_make1(dp_exact_native(measure->aggregate, F_COUNT_ANY,
 									  INT8OID, list_make1(argument->expr)));
 }
 
@@ -254,15 +254,15 @@ count_row(const dp_measure *measure, Expr *argument)
 
 	if (argument == NULL)
 		return one;
-	if (measure->bound.kind == DP_BOUND_DISTINCT)
+	if (measure->bound.kind == DP_UNITS_DISTINCT)
 		return argument;
-	return dp_measure_row_case((Expr *)
-							   dp_block_null_test((Node *) argument,
-												  IS_NOT_NULL), one);
+	return dp_aggregates_row_case((Expr *)
+								  dp_rowsets_null_test((Node *) argument,
+													   IS_NOT_NULL), one);
 }
 
 static void
-count_add(const dp_measure *measure, const dp_bound_part *part, dp_cell *cells,
+count_add(const dp_measure *measure, const dp_units_part *part, dp_cell *cells,
 		  MemoryContext keep)
 {
 	cells[0].integer += part->rows;
@@ -272,20 +272,20 @@ static Datum
 count_release(const dp_measure *measure, const dp_cell *cells, bool *isnull,
 			  double *error)
 {
-	dp_int128	count = dp_measure_add_noise(measure, cells[0].integer);
+	dp_int128	count = dp_aggregates_add_noise(measure, cells[0].integer);
 
-	*error = dp_measure_error_of_sum(measure);
+	*error = dp_aggregates_error_of_sum(measure);
 	if (measure->most >= 0)
 	{
 		count = Min(Max(count, 0), measure->most);
 		*error = Min(*error, (double) Max(count, measure->most - count));
 	}
-	return dp_measure_from_granules(measure, count, INT8OID);
+	return dp_aggregates_from_granules(measure, count, INT8OID);
 }
 
 static const char *const count_forms[] = {"", "e", NULL};
 
-const dp_measure_ops dp_measure_count = {
+const dp_measure_ops dp_aggregates_count = {
 	DP_AGG_COUNT, "count", count_forms, count_prepare, count_inner, count_load,
 	count_release, NULL, count_row, count_add
 };
@@ -314,10 +314,10 @@ prepare_sum(dp_measure *measure)
 	const dp_contribution *c = &measure->contribution;
 	dp_uint128	most;
 
-	dp_measure_set_rank_grid(measure);
+	dp_aggregates_set_rank_grid(measure);
 	most = Max(magnitude(measure->grid.low), magnitude(measure->grid.high));
-	most = dp_measure_product(Max(most, 1), (dp_uint128) c->rows);
-	dp_measure_set_group_noise(measure, most);
+	most = dp_aggregates_product(Max(most, 1), (dp_uint128) c->rows);
+	dp_aggregates_set_group_noise(measure, most);
 }
 
 static void
@@ -326,10 +326,10 @@ prepare_mean(dp_measure *measure)
 	const dp_contribution *c = &measure->contribution;
 	dp_uint128	most;
 
-	dp_measure_set_rank_grid(measure);
-	most = (dp_uint128) dp_measure_width(measure);
-	most = dp_measure_product(most, (dp_uint128) c->rows);
-	dp_measure_set_group_noise(measure, most);
+	dp_aggregates_set_rank_grid(measure);
+	most = (dp_uint128) dp_aggregates_width(measure);
+	most = dp_aggregates_product(most, (dp_uint128) c->rows);
+	dp_aggregates_set_group_noise(measure, most);
 }
 
 /* The number of points with rows, and their sum. */
@@ -342,7 +342,7 @@ add_points(const dp_measure *measure, const dp_cell *cells, dp_int128 *points,
 
 	*points = 0;
 	*sum = 0;
-	dp_count_grid_rank(cells[0].state, measure->grid.low, &ranked);
+	dp_exact_grid_rank(cells[0].state, measure->grid.low, &ranked);
 	for (i = 0; i < ranked.n; i++)
 	{
 		uint64		rows = ranked.counts != NULL ? ranked.counts[i] :
@@ -365,10 +365,10 @@ release_sum(const dp_measure *measure, const dp_cell *cells, bool *isnull,
 	dp_int128	sum;
 
 	add_points(measure, cells, &points, &sum);
-	*error = dp_measure_error_of_sum(measure);
-	return dp_measure_from_granules(measure,
-									dp_measure_add_noise(measure, sum),
-									measure->aggregate->aggtype);
+	*error = dp_aggregates_error_of_sum(measure);
+	return dp_aggregates_from_granules(measure,
+									   dp_aggregates_add_noise(measure, sum),
+									   measure->aggregate->aggtype);
 }
 
 static Datum
@@ -379,23 +379,23 @@ release_mean(const dp_measure *measure, const dp_cell *cells, bool *isnull,
 	dp_int128	sum;
 
 	add_points(measure, cells, &points, &sum);
-	return dp_measure_release_mean(measure, points, sum, isnull, error);
+	return dp_aggregates_release_mean(measure, points, sum, isnull, error);
 }
 
 static const char *const distinct_forms[] = {"", "e", "lu", "lue", NULL};
 
-const dp_measure_ops dp_measure_sum_distinct = {
+const dp_measure_ops dp_aggregates_sum_distinct = {
 	DP_AGG_SUM_DISTINCT, "sum", distinct_forms, prepare_sum,
-	dp_measure_count_ranks,
-	dp_measure_load_ranks, release_sum, NULL, dp_measure_row_granules,
-	dp_measure_add_rank
+	dp_aggregates_count_ranks,
+	dp_aggregates_load_ranks, release_sum, NULL, dp_aggregates_row_granules,
+	dp_aggregates_add_rank
 };
 
-const dp_measure_ops dp_measure_mean_distinct = {
+const dp_measure_ops dp_aggregates_mean_distinct = {
 	DP_AGG_AVG_DISTINCT, "avg", distinct_forms, prepare_mean,
-	dp_measure_count_ranks,
-	dp_measure_load_ranks, release_mean, " / distinct values",
-	dp_measure_row_granules, dp_measure_add_rank
+	dp_aggregates_count_ranks,
+	dp_aggregates_load_ranks, release_mean, " / distinct values",
+	dp_aggregates_row_granules, dp_aggregates_add_rank
 };
 
 /* ----------------
@@ -419,17 +419,17 @@ static void
 check_bounds(Numeric lower, Numeric upper)
 {
 	if (VARSIZE(lower) > MAX_BOUND_BYTES || VARSIZE(upper) > MAX_BOUND_BYTES)
-		dp_bridge_raise_parameter(
+		dp_base_raise_parameter(
 			"bounds of dp_histogram have too many digits",
 			"Round them.");
 	if (numeric_is_nan(lower) || numeric_is_nan(upper) ||
 		numeric_is_inf(lower) || numeric_is_inf(upper))
-		dp_bridge_raise_parameter(
+		dp_base_raise_parameter(
 			"bounds of dp_histogram must be finite",
 			"Give the lower end of the first bucket and the upper "
 			"end of the last one.");
 	if (dp_numeric_compare(lower, upper) >= 0)
-		dp_bridge_raise_parameter(
+		dp_base_raise_parameter(
 			"lower bound must be less than upper bound",
 			"Give the smaller bound first.");
 }
@@ -437,8 +437,8 @@ check_bounds(Numeric lower, Numeric upper)
 static Const *
 count_make_buckets(const dp_measure *measure)
 {
-	return dp_places_tally_bucket_spec(measure->argument_type, measure->lower,
-									   measure->upper, measure->ncells);
+	return dp_domains_tally_bucket_spec(measure->argument_type, measure->lower,
+										measure->upper, measure->ncells);
 }
 
 static void
@@ -446,39 +446,39 @@ histogram_prepare(dp_measure *measure)
 {
 	const dp_contribution *c = &measure->contribution;
 	dp_uint128	rows = (dp_uint128) c->rows;
-	dp_uint128	l1 = dp_measure_product(rows, (dp_uint128) c->kappa);
-	dp_uint128	l2 = dp_measure_product(l1, rows);	/* squared */
+	dp_uint128	l1 = dp_aggregates_product(rows, (dp_uint128) c->kappa);
+	dp_uint128	l2 = dp_aggregates_product(l1, rows); /* squared */
 
-	(void) dp_measure_find_bounds(measure);
+	(void) dp_aggregates_find_bounds(measure);
 	check_bounds(measure->lower, measure->upper);
-	measure->ncells = (int) dp_measure_number(measure, 1, MAX_BUCKETS,
-											  "number of buckets");
-	dp_measure_set_bound(measure, DP_BOUND_VALUES);
+	measure->ncells = (int) dp_aggregates_number(measure, 1, MAX_BUCKETS,
+												 "number of buckets");
+	dp_aggregates_set_bound(measure, DP_UNITS_VALUES);
 	measure->plan = count_make_buckets(measure);
 	if (c->replace)
 	{
-		l1 = dp_measure_product(l1, 2);
-		l2 = dp_measure_product(l2, 2);
+		l1 = dp_aggregates_product(l1, 2);
+		l2 = dp_aggregates_product(l2, 2);
 	}
 	measure->grid.exponent = 0;
-	dp_measure_set_noise(measure, l1, l2, false);
+	dp_aggregates_set_noise(measure, l1, l2, false);
 }
 
 static List *
 histogram_inner(const dp_measure *measure)
 {
-	return dp_measure_count_column(measure,
-								   dp_measure_column_spec(measure,
-														  DP_AXIS_BUCKETS,
-														  measure->ncells,
-														  measure->plan));
+	return dp_aggregates_count_column(measure,
+									  dp_aggregates_column_spec(measure,
+															DP_AXIS_BUCKETS,
+															measure->ncells,
+															measure->plan));
 }
 
 static Expr *
 histogram_row(const dp_measure *measure, Expr *argument)
 {
-	return dp_measure_row_place(measure, argument, DP_AXIS_BUCKETS,
-								measure->plan);
+	return dp_aggregates_row_place(measure, argument, DP_AXIS_BUCKETS,
+								   measure->plan);
 }
 
 static Datum
@@ -488,13 +488,13 @@ histogram_release(const dp_measure *measure, const dp_cell *cells,
 	Datum	   *counts = palloc(sizeof(Datum) * measure->ncells);
 	int			i;
 
-	*error = dp_measure_error_of_sum(measure);
+	*error = dp_aggregates_error_of_sum(measure);
 	for (i = 0; i < measure->ncells; i++)
 		counts[i] =
-			dp_measure_from_granules(measure,
-									 dp_measure_add_noise(measure,
-														  cells[i].integer),
-									 INT8OID);
+			dp_aggregates_from_granules(measure,
+										dp_aggregates_add_noise(measure,
+															cells[i].integer),
+										INT8OID);
 	return PointerGetDatum(construct_array(counts, measure->ncells, INT8OID,
 										   sizeof(int64), FLOAT8PASSBYVAL,
 										   TYPALIGN_DOUBLE));
@@ -502,11 +502,11 @@ histogram_release(const dp_measure *measure, const dp_cell *cells,
 
 static const char *const histogram_forms[] = {"n", "ne", "lun", "lune", NULL};
 
-const dp_measure_ops dp_measure_histogram = {
+const dp_measure_ops dp_aggregates_histogram = {
 	DP_AGG_HISTOGRAM, "histogram", histogram_forms, histogram_prepare,
 	histogram_inner,
-	dp_measure_load_tally, histogram_release, NULL, histogram_row,
-	dp_measure_add_value
+	dp_aggregates_load_tally, histogram_release, NULL, histogram_row,
+	dp_aggregates_add_value
 };
 
 /* ----------------
@@ -526,34 +526,34 @@ const dp_measure_ops dp_measure_histogram = {
 static void
 bounds_prepare(dp_measure *measure)
 {
-	dp_measure_set_bound(measure, DP_BOUND_VALUES);
-	measure->ncells = dp_count_ranges(measure->argument_type).n;
+	dp_aggregates_set_bound(measure, DP_UNITS_VALUES);
+	measure->ncells = dp_exact_ranges(measure->argument_type).n;
 	measure->grid.exponent = 0;
-	dp_measure_set_group_noise(measure,
-							   (dp_uint128) measure->contribution.rows);
+	dp_aggregates_set_group_noise(measure,
+								  (dp_uint128) measure->contribution.rows);
 }
 
 static List *
 bounds_inner(const dp_measure *measure)
 {
-	return dp_count_range_counts(measure->aggregate, measure->argument_type);
+	return dp_exact_range_counts(measure->aggregate, measure->argument_type);
 }
 
 static Expr *
 bounds_row(const dp_measure *measure, Expr *argument)
 {
-	return dp_count_row_range(argument);
+	return dp_exact_row_range(argument);
 }
 
 /*
- * dp_measure_ranges_threshold
+ * dp_aggregates_ranges_threshold
  *	  A range counts if its noisy number of rows is above this.
  */
 int64
-dp_measure_ranges_threshold(const dp_measure *measure)
+dp_aggregates_ranges_threshold(const dp_measure *measure)
 {
-	double		error = dp_measure_noise_error(measure, RANGES_BETA /
-											   measure->ncells);
+	double		error = dp_aggregates_noise_error(measure, RANGES_BETA /
+												  measure->ncells);
 
 	return error < 1e18 ? (int64) error : INT64CONST(1000000000000000000);
 }
@@ -572,7 +572,7 @@ static Numeric
 end_of(const dp_measure *measure, int place, bool nearer)
 {
 	Oid			type = measure->argument_type;
-	const dp_ranges ranges = dp_count_ranges(type);
+	const dp_ranges ranges = dp_exact_ranges(type);
 	int			exponent = ranges.least + abs(place - ranges.zero) - 1;
 	Numeric		one = int64_to_numeric(1);
 	Numeric		end;
@@ -582,15 +582,15 @@ end_of(const dp_measure *measure, int place, bool nearer)
 	if (place == ranges.zero)
 		return int64_to_numeric(0);
 	if (!nearer)
-		end = dp_bridge_power_of_two(exponent);
-	else if (dp_places_is_integer(type))
+		end = dp_base_power_of_two(exponent);
+	else if (dp_domains_is_integer(type))
 		end = exponent == 0 ? one :
 			dp_numeric_call2(numeric_add,
-							 dp_bridge_power_of_two(exponent - 1), one);
+							 dp_base_power_of_two(exponent - 1), one);
 	else
 		end = exponent == ranges.least ? int64_to_numeric(0) :
-			dp_bridge_power_of_two(exponent - 1);
-	if (dp_places_is_integer(type) && place > ranges.zero &&
+			dp_base_power_of_two(exponent - 1);
+	if (dp_domains_is_integer(type) && place > ranges.zero &&
 		dp_numeric_compare(end, int64_to_numeric(most)) > 0)
 		end = int64_to_numeric(most);
 	return place < ranges.zero ? count_negate(end) : end;
@@ -600,8 +600,8 @@ static Datum
 bounds_release(const dp_measure *measure, const dp_cell *cells, bool *isnull,
 			   double *error)
 {
-	int			zero = dp_count_ranges(measure->argument_type).zero;
-	int64		threshold = dp_measure_ranges_threshold(measure);
+	int			zero = dp_exact_ranges(measure->argument_type).zero;
+	int64		threshold = dp_aggregates_ranges_threshold(measure);
 	int			first = -1;
 	int			last = -1;
 	Datum		ends[2];
@@ -609,7 +609,7 @@ bounds_release(const dp_measure *measure, const dp_cell *cells, bool *isnull,
 
 	for (i = 0; i < measure->ncells; i++)
 	{
-		if (dp_measure_add_noise(measure, cells[i].integer) <= threshold)
+		if (dp_aggregates_add_noise(measure, cells[i].integer) <= threshold)
 			continue;
 		if (first < 0)
 			first = i;
@@ -626,8 +626,8 @@ bounds_release(const dp_measure *measure, const dp_cell *cells, bool *isnull,
 
 static const char *const bounds_forms[] = {"", "e", NULL};
 
-const dp_measure_ops dp_measure_bounds = {
+const dp_measure_ops dp_aggregates_bounds = {
 	DP_AGG_BOUNDS, "bounds", bounds_forms, bounds_prepare, bounds_inner,
-	dp_measure_load_tally, bounds_release, " rows in each range", bounds_row,
-	dp_measure_add_value
+	dp_aggregates_load_tally, bounds_release, " rows in each range",
+	bounds_row, dp_aggregates_add_value
 };

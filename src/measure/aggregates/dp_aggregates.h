@@ -69,7 +69,7 @@ typedef struct dp_measure_ops
 	 * in a group; `add` adds a part.  NULL: such units are not supported.
 	 */
 	Expr	   *(*row) (const dp_measure *measure, Expr *argument);
-	void		(*add) (const dp_measure *measure, const dp_bound_part *part,
+	void		(*add) (const dp_measure *measure, const dp_units_part *part,
 						dp_cell *cells, MemoryContext keep);
 } dp_measure_ops;
 
@@ -156,7 +156,7 @@ struct dp_measure
 								 * released; -1: no limit.  dp_count only */
 	dp_uint128	score_unit;		/* scores per row, for display; 0: 1 */
 	int			power;			/* noise is in granules to this power; 1 */
-	dp_bound_column bound;		/* units with many rows only */
+	dp_units_column bound;		/* units with many rows only */
 	dp_charge	charge;
 	void	   *plan;			/* anything else that prepare computes */
 	const dp_measure *unprepared;	/* for undeclared keys: a copy from before
@@ -170,25 +170,26 @@ struct dp_measure
 };
 
 /* ---- registry.c ---- */
-extern const dp_measure_ops *dp_measure_find(dp_aggregate_kind kind);
+extern const dp_measure_ops *dp_aggregates_find(dp_aggregate_kind kind);
 
 /* ---- measurement.c: shared steps ---- */
-extern double dp_measure_granule(const dp_measure *measure);
+extern double dp_aggregates_granule(const dp_measure *measure);
 
 /* ---- parameters.c ---- */
-extern const char *dp_measure_form(const dp_measure_ops *ops,
-								   const Aggref *aggregate);
-extern Expr *dp_measure_parameter(const dp_measure_ops *ops,
-								  const Aggref *aggregate, int n);
-extern void dp_measure_set_parameters(dp_measure *measure, int share,
-									  int *location);
+extern const char *dp_aggregates_form(const dp_measure_ops *ops,
+									  const Aggref *aggregate);
+extern Expr *dp_aggregates_parameter(const dp_measure_ops *ops,
+									 const Aggref *aggregate, int n);
+extern void dp_aggregates_set_parameters(dp_measure *measure, int share,
+										 int *location);
 
 /* ---- additive.c: Laplace and Gaussian noise on integers ---- */
-extern double dp_measure_noise_scale(const dp_measure *measure);
-extern double dp_measure_noise_error(const dp_measure *measure, double beta);
+extern double dp_aggregates_noise_scale(const dp_measure *measure);
+extern double dp_aggregates_noise_error(const dp_measure *measure,
+										double beta);
 
 /* ---- count.c ---- */
-extern int64 dp_measure_ranges_threshold(const dp_measure *measure);
+extern int64 dp_aggregates_ranges_threshold(const dp_measure *measure);
 
 /* ---- a whole block ---- */
 
@@ -208,9 +209,10 @@ typedef struct dp_key_decision
 
 /*
  * A block with every public quantity known: grids, sensitivities, scales, the
- * whole charge, the group keys.  Made by dp_run_prepare in the current context
- * from catalog and parameters, without reading rows, and constant then, except
- * that less noise may suffice where fewer keys are released (key_decision.c).
+ * whole charge, the group keys.  Made by dp_prepare_release in the current
+ * context from catalog and parameters, without reading rows, and constant
+ * then, except that less noise may suffice where fewer keys are released
+ * (key_decision.c).
  */
 typedef struct dp_release_spec
 {
@@ -250,42 +252,42 @@ typedef struct dp_release_spec
 /* key_decision.c */
 
 /* Most undeclared keys of a unit that can count. */
-#define DP_TOLD_KEYS_MAX 10000
+#define DP_RELEASED_KEYS_MAX 10000
 
-extern void dp_measure_set_decision(dp_release_spec *spec, int share);
-extern void dp_measure_keep_unprepared(dp_measure *measure);
-extern void dp_measure_allow_fewer(dp_measure *measure);
+extern void dp_aggregates_set_decision(dp_release_spec *spec, int share);
+extern void dp_aggregates_keep_unprepared(dp_measure *measure);
+extern void dp_aggregates_allow_fewer(dp_measure *measure);
 
 /* predicate_limit.c */
-extern void dp_measure_check_predicates(int64 evaluated, int64 all,
-										bool tell);
-extern void dp_measure_check_cost(const dp_release_spec *spec, bool tell);
-extern char *dp_measure_cost_text(const dp_release_spec *spec);
+extern void dp_aggregates_check_predicates(int64 evaluated, int64 all,
+										   bool tell);
+extern void dp_aggregates_check_cost(const dp_release_spec *spec, bool tell);
+extern char *dp_aggregates_cost_text(const dp_release_spec *spec);
 
 /* parameters.c, registry.c */
-extern int	dp_measure_count_default(const dp_block *block);
-extern int	dp_measure_count_share(List *blocks);
-extern int	dp_measure_enter_share(int share);
+extern int	dp_aggregates_count_default(const dp_block *block);
+extern int	dp_aggregates_count_share(List *blocks);
+extern int	dp_aggregates_enter_share(int share);
 
 /* group_place.c */
-extern void dp_measure_group_by_place(const dp_release_spec *spec,
-									  Query *inner);
-extern void dp_measure_set_states(dp_release_spec *spec);
+extern void dp_aggregates_group_by_place(const dp_release_spec *spec,
+										 Query *inner);
+extern void dp_aggregates_set_states(dp_release_spec *spec);
 
 /* unit_cells.c */
-extern Size dp_measure_row_bytes(const dp_release_spec *spec);
+extern Size dp_aggregates_row_bytes(const dp_release_spec *spec);
 
 /* state_memory.c */
-extern Size dp_measure_memory(const dp_release_spec *spec);
-extern Size dp_measure_row_memory(const dp_release_spec *spec);
+extern Size dp_aggregates_memory(const dp_release_spec *spec);
+extern Size dp_aggregates_row_memory(const dp_release_spec *spec);
 
 /* cells.c */
 typedef struct dp_cells dp_cells;
-extern dp_cells *dp_measure_cells_create(const dp_release_spec *spec,
-										 int helpers);
-extern DestReceiver *dp_measure_cells_receiver(dp_cells *cells);
-extern void dp_measure_cells_end_part(dp_cells *cells);
-extern void dp_measure_cells_release(dp_cells *cells, TupleDesc result,
-									 dp_reader_sink sink, void *context);
+extern dp_cells *dp_aggregates_cells_create(const dp_release_spec *spec,
+											int helpers);
+extern DestReceiver *dp_aggregates_cells_receiver(dp_cells *cells);
+extern void dp_aggregates_cells_end_part(dp_cells *cells);
+extern void dp_aggregates_cells_release(dp_cells *cells, TupleDesc result,
+										dp_reader_sink sink, void *context);
 
 #endif							/* DP_AGGREGATES_H */

@@ -26,7 +26,7 @@ dp_aggregate_skip(PG_FUNCTION_ARGS)
 static void
 raise_plain_execution(void)
 {
-	dp_bridge_require_preload();
+	dp_base_require_preload();
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("private aggregate is not part of a verified query"),
@@ -85,7 +85,7 @@ PG_FUNCTION_INFO_V1(dp_error_called);
 Datum
 dp_error_called(PG_FUNCTION_ARGS)
 {
-	dp_bridge_require_preload();
+	dp_base_require_preload();
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("dp_error needs a private value"),

@@ -52,13 +52,13 @@ static Const *
 keys_of(const dp_release_spec *spec, int key)
 {
 	dp_domain  *domain = spec->domains[key];
-	int64		size = dp_places_domain_size(domain);
+	int64		size = dp_domains_size(domain);
 	Size		length;
-	const dp_axis_finder *finder = dp_places_domain_finder(domain, &length);
+	const dp_axis_finder *finder = dp_domains_finder(domain, &length);
 	int64		n;
-	const int32 *map = dp_places_domain_map(domain, &n);
+	const int32 *map = dp_domains_map(domain, &n);
 
-	return dp_count_group_keys(finder, length, map, n,
+	return dp_exact_group_keys(finder, length, map, n,
 							   spec->large[key] ? 1 : (int32) size);
 }
 
@@ -218,12 +218,12 @@ place_number_values(dp_release_spec *spec, int column)
 }
 
 /*
- * dp_measure_set_states
+ * dp_aggregates_set_states
  *	  Set spec->states, and if so the state of each measurement, by FILTER, and
  *	  its value there.
  */
 void
-dp_measure_set_states(dp_release_spec *spec)
+dp_aggregates_set_states(dp_release_spec *spec)
 {
 	int			columns = 0;
 	int			i;
@@ -313,8 +313,8 @@ group_state(const dp_release_spec *spec, const List *targets, int column)
 		nvalues = Max(nvalues, measure->state_value + 1);
 	}
 	return native == NULL ? NULL :
-		dp_count_group_sums(native,
-							dp_count_group_spec(spec->groups,
+		dp_exact_group_sums(native,
+							dp_exact_group_spec(spec->groups,
 												list_length(arguments), nkeys,
 												keys, nvalues, values),
 							arguments);
@@ -337,13 +337,13 @@ gather_states(const dp_release_spec *spec, Query *inner)
 }
 
 /*
- * dp_measure_group_value
+ * dp_aggregates_group_value
  *	  What the exact aggregate of one group would have returned.
  */
 Datum
-dp_measure_group_value(const dp_measure *measure, Datum state, int64 group)
+dp_aggregates_group_value(const dp_measure *measure, Datum state, int64 group)
 {
-	void	   *number = dp_count_group_number(state, group,
+	void	   *number = dp_exact_group_number(state, group,
 											   measure->state_value);
 
 	return place_words_of(measure) > 1 ? PointerGetDatum(number) :
@@ -351,12 +351,12 @@ dp_measure_group_value(const dp_measure *measure, Datum state, int64 group)
 }
 
 /*
- * dp_measure_group_by_place
+ * dp_aggregates_group_by_place
  *	  Make a verified inner query, whose first targets are the keys, group by
  *	  place.  Without keys there is nothing to do, unless units have many rows.
  */
 void
-dp_measure_group_by_place(const dp_release_spec *spec, Query *inner)
+dp_aggregates_group_by_place(const dp_release_spec *spec, Query *inner)
 {
 	Expr	   *place;
 
@@ -370,31 +370,31 @@ dp_measure_group_by_place(const dp_release_spec *spec, Query *inner)
 	place = place_of(spec, inner->targetList);
 	place_large_keys(spec, inner->targetList);
 	if (spec->many)
-		dp_measure_list_rows(spec, inner, place);
+		dp_aggregates_list_rows(spec, inner, place);
 	else
 		group_by(inner, spec->nkeys, place);
 }
 
 /*
- * dp_measure_row_place
+ * dp_aggregates_row_place
  *	  The place of the argument among the public places of the measurement, as
  *	  bigint; NULL if it has none.
  */
 Expr *
-dp_measure_row_place(const dp_measure *measure, Expr *argument,
-					 dp_axis_kind kind, const Const *lookup)
+dp_aggregates_row_place(const dp_measure *measure, Expr *argument,
+						dp_axis_kind kind, const Const *lookup)
 {
 	const dp_places places = {kind, measure->argument_type, 0,
 	measure->ncells, -1, -1};
 	Size		length;
-	const dp_axis_finder *finder = dp_places_axis_make_finder(&places, lookup,
-															  &length);
+	const dp_axis_finder *finder = dp_domains_axis_make_finder(&places, lookup,
+															   &length);
 	Const	   *zero = makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
 								 Int32GetDatum(0), false, true);
 	Expr	   *place = (Expr *)
 	makeFuncExpr(place_function(), INT4OID,
 				 list_make3(zero, argument,
-							dp_count_group_keys(finder, length, NULL, 0,
+							dp_exact_group_keys(finder, length, NULL, 0,
 												measure->ncells)),
 				 InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
 

@@ -29,7 +29,7 @@ require_delta(void)
 {
 	dp_fixed	delta;
 
-	if (!dp_measure_read_delta(&delta))
+	if (!dp_aggregates_read_delta(&delta))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("group keys that are not public need a delta"),
@@ -50,21 +50,21 @@ decision_rho(const dp_key_decision *decision)
 	dp_fixed	all = 0;
 	uint64		i;
 
-	if (dp_mech_rational_multiply(&decision->epsilon, &parts,
-								  &part) == DP_OK &&
-		dp_acct_rho_from_pure(&part, &rho) == DP_OK)
+	if (dp_numbers_rational_multiply(&decision->epsilon, &parts,
+									 &part) == DP_OK &&
+		dp_accounting_rho_from_pure(&part, &rho) == DP_OK)
 	{
 		for (i = 0; i < decision->changes; i++)
-			all = dp_acct_fixed_add(all, rho);
+			all = dp_accounting_fixed_add(all, rho);
 		return all;
 	}
-	dp_bridge_check_status(dp_acct_rho_from_pure(&decision->epsilon, &rho),
-						   "compute a charge");
+	dp_base_check_status(dp_accounting_rho_from_pure(&decision->epsilon, &rho),
+						 "compute a charge");
 	return rho;
 }
 
 /*
- * dp_measure_set_decision
+ * dp_aggregates_set_decision
  *	  Set the decision of a release with undeclared keys, whose bounds are
  *	  known: epsilon is that of one of `share` values, and the charge is added
  *	  to the release's.
@@ -73,19 +73,20 @@ decision_rho(const dp_key_decision *decision)
  * doc/theory.md T104.
  */
 void
-dp_measure_set_decision(dp_release_spec *spec, int share)
+dp_aggregates_set_decision(dp_release_spec *spec, int share)
 {
 	dp_key_decision *decision = &spec->decision;
 	dp_rational delta;
 	dp_status	status;
 
-	decision->epsilon = dp_measure_default_price(share);
+	decision->epsilon = dp_aggregates_default_price(share);
 	decision->delta = require_delta();
 	decision->changes = (uint64) spec->max_keys * (spec->replace_one ? 2 : 1);
-	dp_bridge_check_status(dp_acct_fixed_to_rational(decision->delta, &delta),
-						   "compute a threshold of keys");
-	status = dp_mech_key_law_make(&decision->epsilon, &delta,
-								  decision->changes, &decision->law);
+	dp_base_check_status(dp_accounting_fixed_to_rational(decision->delta,
+														 &delta),
+						 "compute a threshold of keys");
+	status = dp_noise_key_law_make(&decision->epsilon, &delta,
+								   decision->changes, &decision->law);
 	if (status == DP_E_OVERFLOW || status == DP_E_RANGE)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -94,27 +95,27 @@ dp_measure_set_decision(dp_release_spec *spec, int share)
 				 errdetail("No number of units would be enough."),
 				 errhint("Ask with a larger dp_pg.epsilon or dp_pg.delta, or "
 						 "a smaller dp_pg.max_keys; or declare the keys.")));
-	dp_bridge_check_status(status, "compute a threshold of keys");
-	dp_bridge_check_scale(&decision->law.scale);
-	status = dp_acct_fixed_from_rational(&decision->epsilon, DP_ROUND_UP,
-										 &decision->charge.epsilon);
-	dp_bridge_check_status(status, "compute a charge");
+	dp_base_check_status(status, "compute a threshold of keys");
+	dp_base_check_scale(&decision->law.scale);
+	status = dp_accounting_fixed_from_rational(&decision->epsilon, DP_ROUND_UP,
+											   &decision->charge.epsilon);
+	dp_base_check_status(status, "compute a charge");
 	decision->charge.rho = decision_rho(decision);
 	decision->charge.delta = decision->delta;
-	dp_bridge_check_status(dp_acct_charge_add(&spec->charge,
-											  &decision->charge),
-						   "add up the charge of a query");
+	dp_base_check_status(dp_accounting_charge_add(&spec->charge,
+												  &decision->charge),
+						 "add up the charge of a query");
 }
 
 /* ---- as many groups as are released ---- */
 
 /*
- * dp_measure_keep_unprepared
+ * dp_aggregates_keep_unprepared
  *	  Called before prepare: keep a copy, so that the measurement can be
  *	  prepared again.
  */
 void
-dp_measure_keep_unprepared(dp_measure *measure)
+dp_aggregates_keep_unprepared(dp_measure *measure)
 {
 	dp_measure *copy = palloc(sizeof(dp_measure));
 
@@ -123,7 +124,7 @@ dp_measure_keep_unprepared(dp_measure *measure)
 }
 
 /*
- * dp_measure_allow_fewer
+ * dp_aggregates_allow_fewer
  *	  Called after prepare: set a charge that suffices for any smaller number
  *	  of groups of a unit.  Noise without delta is epsilon-DP for each number,
  *	  so the charge of a pure mechanism suffices; Gaussian noise has one charge
@@ -132,15 +133,15 @@ dp_measure_keep_unprepared(dp_measure *measure)
  * Source: doc/theory.md T21, T105.
  */
 void
-dp_measure_allow_fewer(dp_measure *measure)
+dp_aggregates_allow_fewer(dp_measure *measure)
 {
 	dp_charge  *charge = &measure->charge;
 	dp_fixed	rho;
 
 	if (charge->epsilon == DP_FIXED_INFINITE || charge->delta != 0)
 		return;
-	dp_bridge_check_status(dp_acct_rho_from_pure(&measure->epsilon, &rho),
-						   "compute a charge");
+	dp_base_check_status(dp_accounting_rho_from_pure(&measure->epsilon, &rho),
+						 "compute a charge");
 	charge->rho = Max(charge->rho, rho);
 }
 
@@ -159,7 +160,7 @@ can_stand_for(const dp_measure *a, const dp_measure *b)
 }
 
 /*
- * dp_measure_adapt
+ * dp_aggregates_adapt
  *	  Only `told` groups are released: no unit is in more of them, and noise
  *	  need not hide more.  A measurement whose charge would be larger, or that
  *	  would count differently, stays unchanged.
@@ -167,7 +168,7 @@ can_stand_for(const dp_measure *a, const dp_measure *b)
  * Source: doc/theory.md T105.
  */
 void
-dp_measure_adapt(const dp_release_spec *spec, int64 told)
+dp_aggregates_adapt(const dp_release_spec *spec, int64 told)
 {
 	int			i;
 
@@ -204,84 +205,84 @@ dp_measure_adapt(const dp_release_spec *spec, int64 told)
 /* Many joined rows are kept at once, each with its name (T97). */
 #define JOINED_NAME_BYTES 512
 
-struct dp_told_names
+struct dp_key_names
 {
 	Size		most;			/* bytes of a name */
 	int			n;
 	int		   *keys;			/* their positions among all keys */
 	dp_domain **domains;		/* of large keys; otherwise NULL */
-	dp_told_type *types;
+	dp_key_encoding *types;
 };
 
-/* dp_measure_told_most: most bytes that values of all such keys take. */
+/* dp_aggregates_names_most: most bytes that values of all such keys take. */
 Size
-dp_measure_told_most(const dp_release_spec *spec)
+dp_aggregates_names_most(const dp_release_spec *spec)
 {
-	return spec->block->sources == NIL ? DP_BOUND_NAME_BYTES :
+	return spec->block->sources == NIL ? DP_UNITS_NAME_BYTES :
 		JOINED_NAME_BYTES;
 }
 
 /*
- * dp_measure_told_create: create it for the keys of a release that are
+ * dp_aggregates_names_create: create it for the keys of a release that are
  * released by threshold.
  */
-dp_told_names *
-dp_measure_told_create(const dp_release_spec *spec)
+dp_key_names *
+dp_aggregates_names_create(const dp_release_spec *spec)
 {
-	dp_told_names *names = palloc0(sizeof(dp_told_names));
+	dp_key_names *names = palloc0(sizeof(dp_key_names));
 	int			i;
 
-	names->most = dp_measure_told_most(spec);
+	names->most = dp_aggregates_names_most(spec);
 	names->keys = palloc(sizeof(int) * Max(spec->nkeys, 1));
 	names->domains = palloc(sizeof(dp_domain *) * Max(spec->nkeys, 1));
-	names->types = palloc(sizeof(dp_told_type) * Max(spec->nkeys, 1));
+	names->types = palloc(sizeof(dp_key_encoding) * Max(spec->nkeys, 1));
 	for (i = 0; i < spec->nkeys; i++)
 	{
 		const dp_key *key = list_nth(spec->block->keys, i);
 
-		if (!dp_measure_is_told(spec, i))
+		if (!dp_aggregates_is_by_threshold(spec, i))
 			continue;
 		names->keys[names->n] = i;
 		names->domains[names->n] = spec->large[i] ? spec->domains[i] : NULL;
 		names->types[names->n++] = spec->large[i] ?
-			dp_places_told_type(INT8OID, -1) :
-			dp_places_told_type(key->type, key->typmod);
+			dp_domains_key_encoding(INT8OID, -1) :
+			dp_domains_key_encoding(key->type, key->typmod);
 	}
 	return names;
 }
 
-/* dp_measure_is_told: is the key released by threshold? */
+/* dp_aggregates_is_by_threshold: is the key released by threshold? */
 bool
-dp_measure_is_told(const dp_release_spec *spec, int key)
+dp_aggregates_is_by_threshold(const dp_release_spec *spec, int key)
 {
 	const dp_key *k = list_nth(spec->block->keys, key);
 
 	return k->kind == DP_KEY_UNDECLARED || spec->large[key];
 }
 
-/* dp_measure_told_number: how many keys are released by threshold. */
+/* dp_aggregates_names_number: how many keys are released by threshold. */
 int
-dp_measure_told_number(const dp_told_names *names)
+dp_aggregates_names_number(const dp_key_names *names)
 {
 	return names->n;
 }
 
 /*
- * dp_measure_told_write
- *	  Write the values of all such keys as bytes, into DP_BOUND_NAME_BYTES;
+ * dp_aggregates_names_write
+ *	  Write the values of all such keys as bytes, into DP_UNITS_NAME_BYTES;
  *	  returns their number, or 0 if they do not fit or one is no value of a
  *	  large key.
  */
 Size
-dp_measure_told_write(const dp_told_names *names, const Datum *values,
-					  const bool *nulls, char *to)
+dp_aggregates_names_write(const dp_key_names *names, const Datum *values,
+						  const bool *nulls, char *to)
 {
 	Size		used = 0;
 	int			i;
 
 	for (i = 0; i < names->n; i++)
 	{
-		Size		written = dp_places_told_write(&names->types[i], values[i],
+		Size		written = dp_domains_key_write(&names->types[i], values[i],
 												   nulls[i], to + used,
 												   names->most - used);
 
@@ -293,12 +294,12 @@ dp_measure_told_write(const dp_told_names *names, const Datum *values,
 }
 
 /*
- * dp_measure_told_read
+ * dp_aggregates_names_read
  *	  Read the values back, into their positions among all keys.
  */
 void
-dp_measure_told_read(const dp_told_names *names, const char *from,
-					 Datum *values, bool *nulls)
+dp_aggregates_names_read(const dp_key_names *names, const char *from,
+						 Datum *values, bool *nulls)
 {
 	int			i;
 
@@ -307,9 +308,9 @@ dp_measure_told_read(const dp_told_names *names, const char *from,
 		Datum	   *value = &values[names->keys[i]];
 		bool	   *null = &nulls[names->keys[i]];
 
-		from = dp_places_told_read(&names->types[i], from, value, null);
+		from = dp_domains_key_read(&names->types[i], from, value, null);
 		if (names->domains[i] != NULL)
-			*value = dp_places_domain_value(names->domains[i],
-											DatumGetInt64(*value), null);
+			*value = dp_domains_domain_value(names->domains[i],
+											 DatumGetInt64(*value), null);
 	}
 }

@@ -38,16 +38,16 @@ declared_bound(const dp_measure *measure, const char *text)
 	Oid			type = measure->argument_type;
 	Datum		value;
 
-	if (!dp_places_is_time(column))
-		return DatumGetNumeric(dp_places_read_declared(text, NUMERICOID, -1));
-	value = dp_places_read_declared(text, column, -1);
+	if (!dp_domains_is_time(column))
+		return DatumGetNumeric(dp_domains_read_declared(text, NUMERICOID, -1));
+	value = dp_domains_read_declared(text, column, -1);
 	if (column == DATEOID && type == TIMESTAMPOID)
 		value = DirectFunctionCall1(date_timestamp, value);
 	else if (column == DATEOID && type == TIMESTAMPTZOID)
 		value = DirectFunctionCall1(date_timestamptz, value);
 	else if (column != type)
 		return NULL;
-	return dp_places_time_numeric(value, type);
+	return dp_domains_time_numeric(value, type);
 }
 
 static bool
@@ -56,7 +56,7 @@ find_interval(const dp_measure *measure, dp_interval *interval)
 	const dp_known known = {measure->relids, measure->publics,
 	measure->conditions, measure->value->filters};
 
-	return dp_places_find_interval(measure->base, &known, interval);
+	return dp_domains_find_interval(measure->base, &known, interval);
 }
 
 /* To a multiple of what the grid's points are multiples of, if it is given. */
@@ -88,8 +88,8 @@ narrow_bounds(dp_measure *measure, const dp_attribute *declared)
 		(measure->conditions == NIL && measure->value->filters == NIL) ||
 		!find_interval(measure, &interval))
 		return;
-	if (step == NULL && (dp_places_is_integer(type) ||
-						 dp_places_is_time(type)))
+	if (step == NULL && (dp_domains_is_integer(type) ||
+						 dp_domains_is_time(type)))
 		step = int64_to_numeric(1);
 	lower = outwards(interval.low, step, numeric_floor);
 	upper = outwards(interval.high, step, numeric_ceil);
@@ -136,7 +136,7 @@ bounds_example(const dp_measure *measure)
 }
 
 /*
- * dp_measure_find_bounds
+ * dp_aggregates_find_bounds
  *	  Set measure->lower and upper to the bounds in force: those given in the
  *	  query, or those that the owner declared for the column, narrowed by
  *	  conditions, or those inferred for an expression.  Returns the declaration
@@ -145,7 +145,7 @@ bounds_example(const dp_measure *measure)
  * Errors: 22023 if there are none.
  */
 dp_attribute *
-dp_measure_find_bounds(dp_measure *measure)
+dp_aggregates_find_bounds(dp_measure *measure)
 {
 	dp_attribute *declared = NULL;
 
@@ -173,43 +173,43 @@ dp_measure_find_bounds(dp_measure *measure)
 }
 
 /*
- * dp_measure_set_bounds
+ * dp_aggregates_set_bounds
  *	  Set the grid from the bounds in force.
  *
- * Errors: as dp_measure_find_bounds and dp_count_grid.
+ * Errors: as dp_aggregates_find_bounds and dp_exact_grid.
  */
 void
-dp_measure_set_bounds(dp_measure *measure)
+dp_aggregates_set_bounds(dp_measure *measure)
 {
-	dp_attribute *declared = dp_measure_find_bounds(measure);
+	dp_attribute *declared = dp_aggregates_find_bounds(measure);
 	Oid			type = measure->argument_type;
-	bool		integers = dp_places_is_integer(type) ||
-	dp_places_is_time(type);
+	bool		integers = dp_domains_is_integer(type) ||
+	dp_domains_is_time(type);
 
-	measure->grid = dp_count_grid(measure->lower, measure->upper,
+	measure->grid = dp_exact_grid(measure->lower, measure->upper,
 								  declared ? declared->granule : NULL,
 								  integers, measure->inferred);
 	measure->on_grid = true;
 }
 
 /*
- * dp_measure_width
+ * dp_aggregates_width
  *	  Granules between the bounds in force, at least one.  With equal bounds
  *	  every row counts as one granule away from an end.
  */
 dp_int128
-dp_measure_width(const dp_measure *measure)
+dp_aggregates_width(const dp_measure *measure)
 {
 	return Max((dp_int128) measure->grid.high - measure->grid.low, 1);
 }
 
 /*
- * dp_measure_coarsen
+ * dp_aggregates_coarsen
  *	  Double the granule until the grid's width is at most `width` >= 2.  The
  *	  bounds stay within the old ones; only public numbers decide.
  */
 void
-dp_measure_coarsen(dp_measure *measure, int64 width)
+dp_aggregates_coarsen(dp_measure *measure, int64 width)
 {
 	dp_grid    *grid = &measure->grid;
 
@@ -218,30 +218,32 @@ dp_measure_coarsen(dp_measure *measure, int64 width)
 }
 
 /*
- * dp_measure_product
+ * dp_aggregates_product
  *	  a * b of sensitivities, or of squares of them; an error on overflow.
  */
 dp_uint128
-dp_measure_product(dp_uint128 a, dp_uint128 b)
+dp_aggregates_product(dp_uint128 a, dp_uint128 b)
 {
 	dp_uint128	product;
 
 	if (__builtin_mul_overflow(a, b, &product))
-		dp_bridge_check_status(DP_E_OVERFLOW, "compute a sensitivity");
+		dp_base_check_status(DP_E_OVERFLOW, "compute a sensitivity");
 	return product;
 }
 
-/* dp_measure_bounded_sum: dp_pg.bounded_sum(argument, grid), and no other. */
+/*
+ * dp_aggregates_bounded_sum: dp_pg.bounded_sum(argument, grid), and no other.
+ */
 List *
-dp_measure_bounded_sum(const dp_measure *measure)
+dp_aggregates_bounded_sum(const dp_measure *measure)
 {
-	return dp_count_bounded_sum(measure->aggregate, measure->argument_type,
+	return dp_exact_bounded_sum(measure->aggregate, measure->argument_type,
 								&measure->grid);
 }
 
-/* dp_measure_granule: 2^exponent, for display. */
+/* dp_aggregates_granule: 2^exponent, for display. */
 double
-dp_measure_granule(const dp_measure *measure)
+dp_aggregates_granule(const dp_measure *measure)
 {
 	return ldexp(1.0, measure->grid.exponent);
 }
@@ -270,13 +272,13 @@ saturate_scaled(dp_int128 granules, int exponent)
 }
 
 /*
- * dp_measure_from_granules
+ * dp_aggregates_from_granules
  *	  A released number of granules as a value of the result type: bigint
  *	  saturates, numeric is exact to the grid's digits, floats round.
  */
 Datum
-dp_measure_from_granules(const dp_measure *measure, dp_int128 granules,
-						 Oid type)
+dp_aggregates_from_granules(const dp_measure *measure, dp_int128 granules,
+							Oid type)
 {
 	int			exponent = measure->grid.exponent;
 
@@ -292,7 +294,7 @@ dp_measure_from_granules(const dp_measure *measure, dp_int128 granules,
 			return Float4GetDatum((float4) ldexp((double) granules,
 												 exponent));
 		case NUMERICOID:
-			return NumericGetDatum(dp_count_grid_value(&measure->grid,
+			return NumericGetDatum(dp_exact_grid_value(&measure->grid,
 														 granules));
 		default:
 			elog(ERROR, "unexpected result type %u", type);
@@ -301,40 +303,40 @@ dp_measure_from_granules(const dp_measure *measure, dp_int128 granules,
 }
 
 /*
- * dp_measure_column_spec
+ * dp_aggregates_column_spec
  *	  The spec of a table of the measurement's argument over n public places;
  *	  `lookup` finds the places.  Values without a place are not counted.
  */
 Const *
-dp_measure_column_spec(const dp_measure *measure, dp_axis_kind kind, int64 n,
-					   const Const *lookup)
+dp_aggregates_column_spec(const dp_measure *measure, dp_axis_kind kind,
+						  int64 n, const Const *lookup)
 {
 	const dp_places places = {kind, measure->argument_type, 0, n, -1, -1};
 
-	return dp_count_column_spec(&places, lookup);
+	return dp_exact_column_spec(&places, lookup);
 }
 
 /*
- * dp_measure_count_column: the aggregate that counts rows at each of these
+ * dp_aggregates_count_column: the aggregate that counts rows at each of these
  * places.
  */
 List *
-dp_measure_count_column(const dp_measure *measure, const Const *spec)
+dp_aggregates_count_column(const dp_measure *measure, const Const *spec)
 {
 	TargetEntry *argument = linitial(measure->aggregate->args);
 
-	return list_make1(dp_count_tables_native(measure->aggregate, spec,
+	return list_make1(dp_exact_tables_native(measure->aggregate, spec,
 											 list_make1(argument->expr)));
 }
 
 /*
- * dp_measure_load_tally
+ * dp_aggregates_load_tally
  *	  Add an inner state to the group's cells, one for each count; NULL if no
  *	  row of the group passed FILTER.
  */
 void
-dp_measure_load_tally(const dp_measure *measure, const Datum *values,
-					  const bool *nulls, dp_cell *cells, MemoryContext keep)
+dp_aggregates_load_tally(const dp_measure *measure, const Datum *values,
+						 const bool *nulls, dp_cell *cells, MemoryContext keep)
 {
 	const dp_tally_state *state;
 	int			i;

@@ -30,37 +30,38 @@
  */
 
 /*
- * dp_measure_default_price
+ * dp_aggregates_default_price
  *	  The default price of one of `share` values: dp_pg.epsilon, or with
  *	  dp_pg.split an equal part of it, rounded down so that the parts never
  *	  exceed the whole.
  */
 dp_rational
-dp_measure_default_price(int share)
+dp_aggregates_default_price(int share)
 {
 	dp_rational whole =
-	dp_bridge_check_price(dp_bridge_text_to_numeric(dp_setting_epsilon), false,
-						  "epsilon");
+	dp_base_check_price(dp_base_text_to_numeric(dp_setting_epsilon), false,
+						"epsilon");
 	dp_fixed	part;
 
-	if (!dp_bridge_splits() || share <= 1)
+	if (!dp_base_splits() || share <= 1)
 		return whole;
-	dp_bridge_check_status(dp_acct_fixed_from_rational(&whole, DP_ROUND_DOWN,
-													   &part),
-						   "split epsilon");
+	dp_base_check_status(dp_accounting_fixed_from_rational(&whole,
+														   DP_ROUND_DOWN,
+														   &part),
+						 "split epsilon");
 	part /= (dp_fixed) share;
-	return dp_bridge_check_price(dp_bridge_fixed_to_numeric(part), false,
-								 "a part of dp_pg.epsilon");
+	return dp_base_check_price(dp_base_fixed_to_numeric(part), false,
+							   "a part of dp_pg.epsilon");
 }
 
 /*
- * dp_measure_form
+ * dp_aggregates_form
  *	  The form that the call uses: as many letters as it has parameters.
  *
  * Errors: 42883 when there is none.
  */
 const char *
-dp_measure_form(const dp_measure_ops *ops, const Aggref *aggregate)
+dp_aggregates_form(const dp_measure_ops *ops, const Aggref *aggregate)
 {
 	int			n = Max(list_length(aggregate->args) -
 						dp_catalog_row_arguments(ops->kind), 0);
@@ -78,10 +79,10 @@ dp_measure_form(const dp_measure_ops *ops, const Aggref *aggregate)
 	return NULL;
 }
 
-/* dp_measure_parameter: the n-th parameter. */
+/* dp_aggregates_parameter: the n-th parameter. */
 Expr *
-dp_measure_parameter(const dp_measure_ops *ops, const Aggref *aggregate,
-					 int n)
+dp_aggregates_parameter(const dp_measure_ops *ops, const Aggref *aggregate,
+						int n)
 {
 	return list_nth_node(TargetEntry, aggregate->args,
 						 n + dp_catalog_row_arguments(ops->kind))->expr;
@@ -107,13 +108,13 @@ number_value(Expr *expression, const Const *constant)
 		case INT8OID:
 			return int64_to_numeric(DatumGetInt64(value));
 		case FLOAT4OID:
-			return dp_bridge_float4_to_numeric(DatumGetFloat4(value));
+			return dp_base_float4_to_numeric(DatumGetFloat4(value));
 		case FLOAT8OID:
-			return dp_bridge_float8_to_numeric(DatumGetFloat8(value));
+			return dp_base_float8_to_numeric(DatumGetFloat8(value));
 		case DATEOID:
 		case TIMESTAMPOID:
 		case TIMESTAMPTZOID:
-			return dp_places_time_numeric(value, type);
+			return dp_domains_time_numeric(value, type);
 		default:
 			elog(ERROR, "unexpected parameter type %u", type);
 	}
@@ -155,7 +156,7 @@ price_name(const dp_measure *measure)
 }
 
 /*
- * dp_measure_set_parameters
+ * dp_aggregates_set_parameters
  *	  Set the call's parameters from their values, which measure->arguments
  *	  has in the order of its form; `share` releases divide the default price;
  *	  *location receives the query position of the current one.
@@ -163,7 +164,7 @@ price_name(const dp_measure *measure)
  * Errors: 22023 for a NULL where a value is needed and for a bad epsilon.
  */
 void
-dp_measure_set_parameters(dp_measure *measure, int share, int *location)
+dp_aggregates_set_parameters(dp_measure *measure, int share, int *location)
 {
 	const char *form = measure->form;
 	bool		priced = false;
@@ -171,8 +172,9 @@ dp_measure_set_parameters(dp_measure *measure, int share, int *location)
 
 	for (i = 0; form[i] != '\0'; i++)
 	{
-		Expr	   *expression = dp_measure_parameter(measure->ops,
-													  measure->aggregate, i);
+		Expr	   *expression = dp_aggregates_parameter(measure->ops,
+														 measure->aggregate,
+														 i);
 		const Const *value = list_nth_node(Const, measure->arguments, i);
 		Numeric		number;
 
@@ -208,9 +210,9 @@ dp_measure_set_parameters(dp_measure *measure, int share, int *location)
 				measure->number = number;
 				break;
 			case 'e':
-				measure->epsilon = dp_bridge_check_price(number,
-														 number == NULL,
-														 price_name(measure));
+				measure->epsilon = dp_base_check_price(number,
+													   number == NULL,
+													   price_name(measure));
 				priced = true;
 				break;
 			default:
@@ -218,21 +220,21 @@ dp_measure_set_parameters(dp_measure *measure, int share, int *location)
 		}
 	}
 	if (!priced)
-		measure->epsilon = dp_measure_default_price(share);
+		measure->epsilon = dp_aggregates_default_price(share);
 }
 
 /*
- * dp_measure_number
+ * dp_aggregates_number
  *	  The parameter 'n' as an integer of [least, most]; 22023 otherwise.
  */
 int64
-dp_measure_number(const dp_measure *measure, int64 least, int64 most,
-				  const char *what)
+dp_aggregates_number(const dp_measure *measure, int64 least, int64 most,
+					 const char *what)
 {
 	dp_int128	number = 0;
 
 	if (measure->number == NULL ||
-		!dp_bridge_numeric_to_int128(measure->number, &number) ||
+		!dp_base_numeric_to_int128(measure->number, &number) ||
 		number < least || number > most)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -19,13 +19,13 @@
 #define WORTH_TELLING 100
 
 /*
- * dp_measure_check_predicates
+ * dp_aggregates_check_predicates
  *	  54000 if more than dp_pg.max_predicates_per_row of `all` predicates are
  *	  evaluated for every row; else a NOTICE if they are many and `tell` is
  *	  true.
  */
 void
-dp_measure_check_predicates(int64 evaluated, int64 all, bool tell)
+dp_aggregates_check_predicates(int64 evaluated, int64 all, bool tell)
 {
 	if (evaluated > dp_setting_max_predicates_per_row)
 		ereport(ERROR,
@@ -70,24 +70,26 @@ sum_up(const dp_release_spec *spec, int64 *evaluated, int64 *all)
 }
 
 /*
- * dp_measure_check_cost
+ * dp_aggregates_check_cost
  *	  The same for a block: all its lists are evaluated in one scan.
  */
 void
-dp_measure_check_cost(const dp_release_spec *spec, bool tell)
+dp_aggregates_check_cost(const dp_release_spec *spec, bool tell)
 {
 	int64		evaluated;
 	int64		all;
 
 	sum_up(spec, &evaluated, &all);
 	if (spec->many)
-		dp_count_words_check(all);
-	dp_measure_check_predicates(evaluated, all, tell);
+		dp_exact_words_check(all);
+	dp_aggregates_check_predicates(evaluated, all, tell);
 }
 
-/* dp_measure_cost_text: "3 of 4 predicates"; NULL if the block has no list. */
+/*
+ * dp_aggregates_cost_text: "3 of 4 predicates"; NULL if the block has no list.
+ */
 char *
-dp_measure_cost_text(const dp_release_spec *spec)
+dp_aggregates_cost_text(const dp_release_spec *spec)
 {
 	int64		evaluated;
 	int64		all;

@@ -16,44 +16,44 @@
 
 static const dp_measure_ops *const measures[] =
 {
-	&dp_measure_count,
-	&dp_measure_sum,
-	&dp_measure_mean,
-	&dp_measure_quantile,
-	&dp_measure_median,
-	&dp_measure_min,
-	&dp_measure_max,
-	&dp_measure_variance,
-	&dp_measure_stddev,
-	&dp_measure_var_pop,
-	&dp_measure_stddev_pop,
-	&dp_measure_histogram,
-	&dp_measure_argmax,
-	&dp_measure_topk,
-	&dp_measure_conditions,
-	&dp_measure_bounds,
-	&dp_measure_sum_distinct,
-	&dp_measure_mean_distinct,
-	&dp_measure_corr,
-	&dp_measure_covar_pop,
-	&dp_measure_covar_samp,
-	&dp_measure_regr_avgx,
-	&dp_measure_regr_avgy,
-	&dp_measure_regr_count,
-	&dp_measure_regr_intercept,
-	&dp_measure_regr_r2,
-	&dp_measure_regr_slope,
-	&dp_measure_regr_sxx,
-	&dp_measure_regr_sxy,
-	&dp_measure_regr_syy
+	&dp_aggregates_count,
+	&dp_aggregates_sum,
+	&dp_aggregates_mean,
+	&dp_aggregates_quantile,
+	&dp_aggregates_median,
+	&dp_aggregates_min,
+	&dp_aggregates_max,
+	&dp_aggregates_variance,
+	&dp_aggregates_stddev,
+	&dp_aggregates_var_pop,
+	&dp_aggregates_stddev_pop,
+	&dp_aggregates_histogram,
+	&dp_aggregates_argmax,
+	&dp_aggregates_topk,
+	&dp_aggregates_conditions,
+	&dp_aggregates_bounds,
+	&dp_aggregates_sum_distinct,
+	&dp_aggregates_mean_distinct,
+	&dp_aggregates_corr,
+	&dp_aggregates_covar_pop,
+	&dp_aggregates_covar_samp,
+	&dp_aggregates_regr_avgx,
+	&dp_aggregates_regr_avgy,
+	&dp_aggregates_regr_count,
+	&dp_aggregates_regr_intercept,
+	&dp_aggregates_regr_r2,
+	&dp_aggregates_regr_slope,
+	&dp_aggregates_regr_sxx,
+	&dp_aggregates_regr_sxy,
+	&dp_aggregates_regr_syy
 };
 
 /*
- * dp_measure_find: the measurement of a kind; raises for one that
+ * dp_aggregates_find: the measurement of a kind; raises for one that
  * split_block.c does not accept.
  */
 const dp_measure_ops *
-dp_measure_find(dp_aggregate_kind kind)
+dp_aggregates_find(dp_aggregate_kind kind)
 {
 	int			i;
 
@@ -81,9 +81,9 @@ static int	enclosing_share = 0;
 static bool
 takes_default(const Aggref *aggregate, int kind)
 {
-	const dp_measure_ops *ops = dp_measure_find(kind);
+	const dp_measure_ops *ops = dp_aggregates_find(kind);
 
-	return strchr(dp_measure_form(ops, aggregate), 'e') == NULL;
+	return strchr(dp_aggregates_form(ops, aggregate), 'e') == NULL;
 }
 
 /*
@@ -108,39 +108,39 @@ add_share(Node *node, const dp_walk *walk)
 		int			kind = dp_catalog_aggregate_kind(aggregate->aggfnoid);
 
 		if (kind != DP_AGG_NONE &&
-			takes_default(dp_block_lift_aggregate(aggregate, 0), kind))
+			takes_default(dp_split_lift_aggregate(aggregate, 0), kind))
 			++*share;
 	}
 	if (IsA(node, Query))
 		*share += may_decide((const Query *) node) +
-			dp_block_added_sizes((Query *) node);
+			dp_split_added_sizes((Query *) node);
 	return false;
 }
 
 /*
- * dp_measure_count_default: number of a block's values without a price of
+ * dp_aggregates_count_default: number of a block's values without a price of
  * their own.
  */
 int
-dp_measure_count_default(const dp_block *block)
+dp_aggregates_count_default(const dp_block *block)
 {
 	int			n = 0;
 	ListCell   *lc;
 
 	foreach(lc, block->values)
-		n += takes_default(dp_block_aggregate(block,
-											  foreach_current_index(lc)),
+		n += takes_default(dp_rowsets_aggregate(block,
+												foreach_current_index(lc)),
 						   ((const dp_value *) lfirst(lc))->kind);
 	return n;
 }
 
 /*
- * dp_measure_count_share
+ * dp_aggregates_count_share
  *	  Number of values with the default price in the blocks of one planner
  *	  call.
  */
 int
-dp_measure_count_share(List *blocks)
+dp_aggregates_count_share(List *blocks)
 {
 	int			share = 0;
 	ListCell   *lc;
@@ -152,30 +152,30 @@ dp_measure_count_share(List *blocks)
 	{
 		dp_block   *block = lfirst(lc);
 
-		share += dp_measure_count_default(block);
-		if (dp_block_has_undeclared(block))
+		share += dp_aggregates_count_default(block);
+		if (dp_keys_has_undeclared(block))
 			share++;			/* the decision about keys */
-		(void) dp_bridge_contains((Node *) block->subqueries, add_share,
-								  &share, 0);
+		(void) dp_base_contains((Node *) block->subqueries, add_share,
+								&share, 0);
 		foreach(target, block->sources)
 		{
 			const dp_joined *source = lfirst(target);
 
 			if (source->twin == 0)
-				(void) dp_bridge_contains((Node *) source->query, add_share,
-										  &share, 0);
+				(void) dp_base_contains((Node *) source->query, add_share,
+										&share, 0);
 		}
 	}
 	return share;
 }
 
 /*
- * dp_measure_enter_share
+ * dp_aggregates_enter_share
  *	  Until the given number is set back with this function, queries that are
  *	  planned belong to a query with `share` values; returns the old number.
  */
 int
-dp_measure_enter_share(int share)
+dp_aggregates_enter_share(int share)
 {
 	int			outer = enclosing_share;
 

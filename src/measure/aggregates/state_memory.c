@@ -63,12 +63,12 @@ content_bytes(const dp_measure *measure)
 }
 
 /*
- * dp_measure_row_memory
+ * dp_aggregates_row_memory
  *	  Most bytes of a row of exact numbers that one process of a plan passes to
  *	  another; spec->states is set.
  */
 Size
-dp_measure_row_memory(const dp_release_spec *spec)
+dp_aggregates_row_memory(const dp_release_spec *spec)
 {
 	int64		bytes = GROUP_BYTES;
 	int			i;
@@ -104,13 +104,13 @@ keeps_digests(const dp_release_spec *spec)
 }
 
 /*
- * dp_measure_memory
+ * dp_aggregates_memory
  *	  Most bytes, whatever the rows; spec->states is set.
  *
  * Errors: 54000 too many.
  */
 Size
-dp_measure_memory(const dp_release_spec *spec)
+dp_aggregates_memory(const dp_release_spec *spec)
 {
 	int64		bytes = spec->states ? 0 : GROUP_BYTES;
 	int64		content = bytes;
@@ -141,6 +141,6 @@ dp_measure_memory(const dp_release_spec *spec)
 	bytes *= spec->held;
 	return (Size) (bytes + copied + Min(small * spec->held, LAST_BLOCKS)) +
 		(keeps_digests(spec) ? DP_DISTINCT_MEMORY : 0) +
-		(spec->many ? DP_BOUND_MEMORY : 0) +
-		(spec->undeclared ? DP_BOUND_VOTES_MEMORY : 0);
+		(spec->many ? DP_UNITS_MEMORY : 0) +
+		(spec->undeclared ? DP_UNITS_VOTES_MEMORY : 0);
 }

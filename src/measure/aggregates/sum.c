@@ -53,7 +53,7 @@ pair_is_of_y(const dp_measure *measure)
 static inline Datum
 exact_number(dp_int128 x)
 {
-	return NumericGetDatum(dp_bridge_int128_to_numeric(x));
+	return NumericGetDatum(dp_base_int128_to_numeric(x));
 }
 
 static inline Datum
@@ -105,14 +105,14 @@ static dp_uint128
 squared_sensitivity(const dp_contribution *c, dp_uint128 most,
 					dp_uint128 width)
 {
-	dp_uint128	square = dp_measure_product(most, most);
+	dp_uint128	square = dp_aggregates_product(most, most);
 
 	if (c->replace && !c->grouped)
-		return dp_measure_product(width, width);
+		return dp_aggregates_product(width, width);
 	if (c->replace)
-		square = Max(dp_measure_product(width, width),
-					 dp_measure_product(square, 2));
-	return dp_measure_product(square, (dp_uint128) c->kappa);
+		square = Max(dp_aggregates_product(width, width),
+					 dp_aggregates_product(square, 2));
+	return dp_aggregates_product(square, (dp_uint128) c->kappa);
 }
 
 static void
@@ -125,23 +125,23 @@ sum_prepare(dp_measure *measure)
 	dp_uint128	l1;
 	dp_uint128	l2 = 0;			/* squared; may not fit into 128 bits */
 
-	dp_measure_set_bounds(measure);
-	dp_measure_set_bound(measure, DP_BOUND_SUM);
+	dp_aggregates_set_bounds(measure);
+	dp_aggregates_set_bound(measure, DP_UNITS_SUM);
 	most = Max(magnitude(measure->grid.low), magnitude(measure->grid.high));
 	most = Max(most, 1);
 	width = magnitude(Max(measure->grid.high, 0)) +
 		magnitude(Min(measure->grid.low, 0));
 	width = Max(width, 1);
-	most = dp_measure_product(most, (dp_uint128) c->rows);
-	width = dp_measure_product(width, (dp_uint128) c->rows);
+	most = dp_aggregates_product(most, (dp_uint128) c->rows);
+	width = dp_aggregates_product(width, (dp_uint128) c->rows);
 	if (c->replace && !c->grouped)
 		l1 = width;
 	else
-		l1 = dp_measure_product(most, (dp_uint128) c->kappa *
-								(c->replace ? 2 : 1));
+		l1 = dp_aggregates_product(most, (dp_uint128) c->kappa *
+								   (c->replace ? 2 : 1));
 	if (measure->gaussian)
 		l2 = squared_sensitivity(c, most, width);
-	dp_measure_set_noise(measure, l1, l2, !c->grouped);
+	dp_aggregates_set_noise(measure, l1, l2, !c->grouped);
 }
 
 static void
@@ -150,11 +150,11 @@ sum_load(const dp_measure *measure, const Datum *values, const bool *nulls,
 {
 	dp_cell		rows = {0};
 
-	dp_count_load_sum(values, nulls, &rows, &cells[0]);
+	dp_exact_load_sum(values, nulls, &rows, &cells[0]);
 }
 
 static void
-sum_add(const dp_measure *measure, const dp_bound_part *part, dp_cell *cells,
+sum_add(const dp_measure *measure, const dp_units_part *part, dp_cell *cells,
 		MemoryContext keep)
 {
 	cells[0].integer += part->numbers[0];
@@ -164,18 +164,18 @@ static Datum
 sum_release(const dp_measure *measure, const dp_cell *cells, bool *isnull,
 			double *error)
 {
-	*error = dp_measure_error_of_sum(measure);
-	return dp_measure_from_granules(measure,
-									dp_measure_add_noise(measure,
-														 cells[0].integer),
-									measure->aggregate->aggtype);
+	*error = dp_aggregates_error_of_sum(measure);
+	return dp_aggregates_from_granules(measure,
+									   dp_aggregates_add_noise(measure,
+														   cells[0].integer),
+									   measure->aggregate->aggtype);
 }
 
 static const char *const sum_forms[] = {"", "e", "lu", "lue", NULL};
 
-const dp_measure_ops dp_measure_sum = {
-	DP_AGG_SUM, "sum", sum_forms, sum_prepare, dp_measure_bounded_sum,
-	sum_load, sum_release, NULL, dp_measure_row_granules, sum_add
+const dp_measure_ops dp_aggregates_sum = {
+	DP_AGG_SUM, "sum", sum_forms, sum_prepare, dp_aggregates_bounded_sum,
+	sum_load, sum_release, NULL, dp_aggregates_row_granules, sum_add
 };
 
 /* ----------------
@@ -202,24 +202,24 @@ mean_prepare(dp_measure *measure)
 	const dp_contribution *c = &measure->contribution;
 	dp_uint128	unit;			/* change by a unit in one group */
 
-	dp_measure_set_bounds(measure);
-	dp_measure_set_bound(measure, DP_BOUND_MEAN);
+	dp_aggregates_set_bounds(measure);
+	dp_aggregates_set_bound(measure, DP_UNITS_MEAN);
 	measure->ncells = 2;
-	unit = (dp_uint128) dp_measure_width(measure);
-	unit = dp_measure_product(unit, (dp_uint128) c->rows);
-	dp_measure_set_group_noise(measure, unit);
+	unit = (dp_uint128) dp_aggregates_width(measure);
+	unit = dp_aggregates_product(unit, (dp_uint128) c->rows);
+	dp_aggregates_set_group_noise(measure, unit);
 }
 
 static void
 mean_load(const dp_measure *measure, const Datum *values, const bool *nulls,
 		  dp_cell *cells, MemoryContext keep)
 {
-	dp_count_load_sum(values, nulls, &cells[CELL_ROWS], &cells[CELL_SUM]);
+	dp_exact_load_sum(values, nulls, &cells[CELL_ROWS], &cells[CELL_SUM]);
 }
 
 /* Add the sum of x - low of m' rows. */
 static void
-mean_add(const dp_measure *measure, const dp_bound_part *part, dp_cell *cells,
+mean_add(const dp_measure *measure, const dp_units_part *part, dp_cell *cells,
 		 MemoryContext keep)
 {
 	cells[CELL_ROWS].integer += part->rows;
@@ -230,7 +230,7 @@ mean_add(const dp_measure *measure, const dp_bound_part *part, dp_cell *cells,
 static Datum
 numeric_datum(dp_int128 x)
 {
-	return NumericGetDatum(dp_bridge_int128_to_numeric(x));
+	return NumericGetDatum(dp_base_int128_to_numeric(x));
 }
 
 /*
@@ -244,22 +244,22 @@ mean_granules(const dp_measure *measure, dp_int128 above, dp_int128 total)
 	Datum		mean;
 
 	if (measure->grid.high == low)
-		return dp_bridge_int128_to_numeric(low);
+		return dp_base_int128_to_numeric(low);
 	mean = DirectFunctionCall2(numeric_mul, numeric_datum(above),
-							   numeric_datum(dp_measure_width(measure)));
+							   numeric_datum(dp_aggregates_width(measure)));
 	mean = DirectFunctionCall2(numeric_div, mean, numeric_datum(total));
 	mean = DirectFunctionCall2(numeric_add, mean, numeric_datum(low));
 	return DatumGetNumeric(mean);
 }
 
 /*
- * dp_measure_release_mean
+ * dp_aggregates_release_mean
  *	  The noisy mean of `rows` values with this sum, in granules; NULL if their
  *	  noisy number is not positive, or cannot be told from none; and its error.
  */
 Datum
-dp_measure_release_mean(const dp_measure *measure, dp_int128 rows,
-						dp_int128 sum, bool *isnull, double *error)
+dp_aggregates_release_mean(const dp_measure *measure, dp_int128 rows,
+						   dp_int128 sum, bool *isnull, double *error)
 {
 	dp_int128	above;
 	dp_int128	below;
@@ -267,22 +267,23 @@ dp_measure_release_mean(const dp_measure *measure, dp_int128 rows,
 	Numeric		mean;
 	int			digits;
 
-	above = dp_measure_add_noise(measure, sum - rows * measure->grid.low);
-	below = dp_measure_add_noise(measure, rows *
-								 (measure->grid.low +
-								  dp_measure_width(measure)) - sum);
+	above = dp_aggregates_add_noise(measure, sum - rows * measure->grid.low);
+	below = dp_aggregates_add_noise(measure, rows *
+									(measure->grid.low +
+									 dp_aggregates_width(measure)) - sum);
 	if (__builtin_add_overflow(above, below, &total))
-		dp_bridge_check_status(DP_E_OVERFLOW, "add noise");
-	if (total <= dp_measure_none(measure, 2))
+		dp_base_check_status(DP_E_OVERFLOW, "add noise");
+	if (total <= dp_aggregates_none(measure, 2))
 	{
 		*isnull = true;
 		return (Datum) 0;
 	}
 	above = Max(Min(above, total), 0);
-	*error = dp_measure_error_of_mean(measure, above, total, &measure->grid);
+	*error = dp_aggregates_error_of_mean(measure, above, total,
+										 &measure->grid);
 	mean = mean_granules(measure, above, total);
 	if (measure->grid.exponent != 0)
-		mean = dp_count_scale_numeric(mean, measure->grid.exponent);
+		mean = dp_exact_scale_numeric(mean, measure->grid.exponent);
 	if (measure->aggregate->aggtype == FLOAT8OID)
 		return DirectFunctionCall1(numeric_float8_no_overflow,
 								   NumericGetDatum(mean));
@@ -295,15 +296,15 @@ static Datum
 mean_release(const dp_measure *measure, const dp_cell *cells, bool *isnull,
 			 double *error)
 {
-	return dp_measure_release_mean(measure, cells[CELL_ROWS].integer,
-								   cells[CELL_SUM].integer, isnull, error);
+	return dp_aggregates_release_mean(measure, cells[CELL_ROWS].integer,
+									  cells[CELL_SUM].integer, isnull, error);
 }
 
 static const char *const mean_forms[] = {"", "e", "lu", "lue", NULL};
 
-const dp_measure_ops dp_measure_mean = {
-	DP_AGG_AVG, "avg", mean_forms, mean_prepare, dp_measure_bounded_sum,
-	mean_load, mean_release, " / rows", dp_measure_row_granules, mean_add
+const dp_measure_ops dp_aggregates_mean = {
+	DP_AGG_AVG, "avg", mean_forms, mean_prepare, dp_aggregates_bounded_sum,
+	mean_load, mean_release, " / rows", dp_aggregates_row_granules, mean_add
 };
 
 /* ----------------
@@ -341,7 +342,7 @@ enum
 static void
 sum_check_result(const dp_measure *measure)
 {
-	uint64		width = (uint64) dp_measure_width(measure);
+	uint64		width = (uint64) dp_aggregates_width(measure);
 	int			bits = pg_leftmost_one_pos64(width) + 1;
 
 	if ((measure->ops->kind == DP_AGG_VARIANCE ||
@@ -364,30 +365,30 @@ variance_prepare(dp_measure *measure)
 	const dp_contribution *c = &measure->contribution;
 	dp_uint128	unit;			/* change by a unit in one group */
 
-	dp_measure_set_bounds(measure);
-	dp_measure_coarsen(measure, measure->gaussian ? MAX_WIDTH_GAUSSIAN :
-					   MAX_WIDTH);
-	dp_measure_set_bound(measure, DP_BOUND_SQUARES);
+	dp_aggregates_set_bounds(measure);
+	dp_aggregates_coarsen(measure, measure->gaussian ? MAX_WIDTH_GAUSSIAN :
+						  MAX_WIDTH);
+	dp_aggregates_set_bound(measure, DP_UNITS_SQUARES);
 	measure->ncells = CELLS;
 	measure->power = 2;
 	sum_check_result(measure);
-	unit = (dp_uint128) dp_measure_width(measure);
-	unit = dp_measure_product(unit, unit);
-	unit = dp_measure_product(unit, (dp_uint128) c->rows);
-	dp_measure_set_group_noise(measure, unit);
+	unit = (dp_uint128) dp_aggregates_width(measure);
+	unit = dp_aggregates_product(unit, unit);
+	unit = dp_aggregates_product(unit, (dp_uint128) c->rows);
+	dp_aggregates_set_group_noise(measure, unit);
 }
 
 static void
 variance_load(const dp_measure *measure, const Datum *values,
 			  const bool *nulls, dp_cell *cells, MemoryContext keep)
 {
-	dp_int128	width = dp_measure_width(measure);
+	dp_int128	width = dp_aggregates_width(measure);
 	dp_cell		rows = {0};
 	dp_cell		sum = {0};
 	dp_cell		squares = {0};
 	dp_int128	middle;
 
-	dp_count_load_squares(values, nulls, &rows, &sum, &squares);
+	dp_exact_load_squares(values, nulls, &rows, &sum, &squares);
 	middle = 2 * (width * sum.integer - squares.integer);
 	cells[CELL_BELOW].integer += rows.integer * width * width - middle -
 		squares.integer;
@@ -396,7 +397,7 @@ variance_load(const dp_measure *measure, const Datum *values,
 }
 
 static void
-variance_add(const dp_measure *measure, const dp_bound_part *part,
+variance_add(const dp_measure *measure, const dp_units_part *part,
 			 dp_cell *cells, MemoryContext keep)
 {
 	cells[CELL_BELOW].integer += part->numbers[0];
@@ -462,21 +463,21 @@ static Datum
 draw_variance(const dp_measure *measure, const dp_cell *cells, bool *isnull,
 			  double *share, double *error)
 {
-	dp_int128	width = dp_measure_width(measure);
+	dp_int128	width = dp_aggregates_width(measure);
 	dp_int128	below = cells[CELL_BELOW].integer;
 	dp_int128	middle = cells[CELL_MIDDLE].integer;
 	dp_int128	squares = cells[CELL_SQUARES].integer;
 	dp_int128	total;
 	Datum		square;
 
-	below = dp_measure_add_noise(measure, below);
-	middle = dp_measure_add_noise(measure, middle);
-	squares = dp_measure_add_noise(measure, squares);
+	below = dp_aggregates_add_noise(measure, below);
+	middle = dp_aggregates_add_noise(measure, middle);
+	squares = dp_aggregates_add_noise(measure, squares);
 	if (__builtin_add_overflow(below, middle, &total) ||
 		__builtin_add_overflow(total, squares, &total))
-		dp_bridge_check_status(DP_E_OVERFLOW, "add noise");
-	if (total - (dp_bridge_suppresses() && is_sample(measure) ?
-				 width * width : 0) <= dp_measure_none(measure, CELLS))
+		dp_base_check_status(DP_E_OVERFLOW, "add noise");
+	if (total - (dp_base_suppresses() && is_sample(measure) ?
+				 width * width : 0) <= dp_aggregates_none(measure, CELLS))
 	{
 		*isnull = true;
 		return (Datum) 0;
@@ -485,8 +486,8 @@ draw_variance(const dp_measure *measure, const dp_cell *cells, bool *isnull,
 							   squares, total);
 	*share = dp_numeric_to_double(DatumGetNumeric(square)) /
 		((double) width * (double) width);
-	*error = dp_measure_error_of_variance(measure, is_sample(measure),
-										  width * width, total);
+	*error = dp_aggregates_error_of_variance(measure, is_sample(measure),
+											 width * width, total);
 	return square;
 }
 
@@ -509,7 +510,7 @@ result_digits(const dp_measure *measure)
 static double
 sum_in_units(const dp_measure *measure, int power, double share)
 {
-	double		width = (double) dp_measure_width(measure);
+	double		width = (double) dp_aggregates_width(measure);
 
 	return ldexp(power == 2 ? share * width * width : share * width,
 				 power * measure->grid.exponent);
@@ -526,9 +527,9 @@ release_variance(const dp_measure *measure, const dp_cell *cells, bool *isnull,
 	if (*isnull)
 		return square;
 	*error = sum_in_units(measure, 2,
-						  dp_measure_variance_within(is_sample(measure), share,
-													 *error));
-	variance = dp_count_scale_numeric(DatumGetNumeric(square),
+						  dp_aggregates_variance_within(is_sample(measure),
+														share, *error));
+	variance = dp_exact_scale_numeric(DatumGetNumeric(square),
 									  2 * measure->grid.exponent);
 	return as_result(measure, NumericGetDatum(variance),
 					 2 * result_digits(measure) - 16);
@@ -545,10 +546,10 @@ release_stddev(const dp_measure *measure, const dp_cell *cells, bool *isnull,
 	if (*isnull)
 		return square;
 	*error = sum_in_units(measure, 1,
-						  dp_measure_error_of_root(is_sample(measure), share,
-												   *error));
+						  dp_aggregates_error_of_root(is_sample(measure),
+													  share, *error));
 	deviation = DatumGetNumeric(DirectFunctionCall1(numeric_sqrt, square));
-	deviation = dp_count_scale_numeric(deviation, measure->grid.exponent);
+	deviation = dp_exact_scale_numeric(deviation, measure->grid.exponent);
 	return as_result(measure, NumericGetDatum(deviation),
 					 result_digits(measure));
 }
@@ -556,34 +557,36 @@ release_stddev(const dp_measure *measure, const dp_cell *cells, bool *isnull,
 static List *
 variance_inner(const dp_measure *measure)
 {
-	return dp_count_bounded_squares(measure->aggregate,
+	return dp_exact_bounded_squares(measure->aggregate,
 									measure->argument_type, &measure->grid);
 }
 
 static const char *const variance_forms[] = {"", "e", "lu", "lue", NULL};
 
-const dp_measure_ops dp_measure_variance = {
+const dp_measure_ops dp_aggregates_variance = {
 	DP_AGG_VARIANCE, "variance", variance_forms, variance_prepare,
 	variance_inner, variance_load,
-	release_variance, " / rows", dp_measure_row_granules, variance_add
+	release_variance, " / rows", dp_aggregates_row_granules, variance_add
 };
 
-const dp_measure_ops dp_measure_stddev = {
+const dp_measure_ops dp_aggregates_stddev = {
 	DP_AGG_STDDEV, "stddev", variance_forms, variance_prepare, variance_inner,
 	variance_load,
-	release_stddev, " / (2 rows stddev)", dp_measure_row_granules, variance_add
+	release_stddev, " / (2 rows stddev)", dp_aggregates_row_granules,
+	variance_add
 };
 
-const dp_measure_ops dp_measure_var_pop = {
+const dp_measure_ops dp_aggregates_var_pop = {
 	DP_AGG_VAR_POP, "var_pop", variance_forms, variance_prepare,
 	variance_inner, variance_load,
-	release_variance, " / rows", dp_measure_row_granules, variance_add
+	release_variance, " / rows", dp_aggregates_row_granules, variance_add
 };
 
-const dp_measure_ops dp_measure_stddev_pop = {
+const dp_measure_ops dp_aggregates_stddev_pop = {
 	DP_AGG_STDDEV_POP, "stddev_pop", variance_forms, variance_prepare,
 	variance_inner, variance_load,
-	release_stddev, " / (2 rows stddev)", dp_measure_row_granules, variance_add
+	release_stddev, " / (2 rows stddev)", dp_aggregates_row_granules,
+	variance_add
 };
 
 /* ----------------
@@ -622,9 +625,9 @@ draw(const dp_measure *measure, const dp_cell *cells, int summed,
 
 	for (i = 0; i < measure->ncells; i++)
 	{
-		noisy[i] = dp_measure_add_noise(measure, cells[i].integer);
+		noisy[i] = dp_aggregates_add_noise(measure, cells[i].integer);
 		if (noisy[i] >= MOST_NOISY || noisy[i] <= -MOST_NOISY)
-			dp_bridge_check_status(DP_E_OVERFLOW, "add noise");
+			dp_base_check_status(DP_E_OVERFLOW, "add noise");
 		if (i < summed)
 			total += noisy[i];
 	}
@@ -638,10 +641,10 @@ draw(const dp_measure *measure, const dp_cell *cells, int summed,
 static bool
 has_none(const dp_measure *measure, dp_int128 total, int noises, bool sample)
 {
-	dp_int128	one = dp_bridge_suppresses() && sample ?
+	dp_int128	one = dp_base_suppresses() && sample ?
 	(dp_int128) measure->score_unit : 0;
 
-	return total - one <= dp_measure_none(measure, noises);
+	return total - one <= dp_aggregates_none(measure, noises);
 }
 
 /* dp_regr_count: rows with both numbers. */
@@ -652,7 +655,7 @@ release_pair_rows(const dp_measure *measure, const dp_cell *cells,
 	dp_int128	noisy[DP_PAIR_CELLS];
 
 	draw(measure, cells, 0, noisy);
-	*error = dp_measure_error_of_sum(measure);
+	*error = dp_aggregates_error_of_sum(measure);
 	return Int64GetDatum((int64) Max(Min(noisy[0], PG_INT64_MAX),
 									 PG_INT64_MIN));
 }
@@ -686,9 +689,9 @@ release_pair_mean(const dp_measure *measure, const dp_cell *cells,
 	*isnull = has_none(measure, total, 2, false);
 	if (*isnull)
 		return (Datum) 0;
-	*error = dp_measure_error_of_mean(measure,
-									  Max(Min(noisy[0], total), 0), total,
-									  own_grid(measure));
+	*error = dp_aggregates_error_of_mean(measure,
+										 Max(Min(noisy[0], total), 0), total,
+										 own_grid(measure));
 	return Float8GetDatum(mean_of(own_grid(measure), noisy[0], total));
 }
 
@@ -712,8 +715,9 @@ release_pair_squares(const dp_measure *measure,
 		return (Datum) 0;
 	variance = variance_granules(false, measure->bound.pairs.width,
 								 noisy[1], noisy[2], total);
-	*error = dp_measure_error_of_squares(measure, total, to_double(variance) /
-										 (width * width));
+	*error = dp_aggregates_error_of_squares(measure, total,
+											to_double(variance) /
+											(width * width));
 	*error = ldexp(*error * width * width, 2 * own_grid(measure)->exponent);
 	return Float8GetDatum(ldexp(rows * to_double(variance),
 								2 * own_grid(measure)->exponent));
@@ -769,7 +773,7 @@ release_covariance(const dp_measure *measure, const dp_cell *cells,
 		share = Max(Min(share, 0.5), -0.5);
 	}
 	*error = area(measure) *
-		dp_measure_error_of_covariance(measure, total, share);
+		dp_aggregates_error_of_covariance(measure, total, share);
 	return Float8GetDatum(share * area(measure));
 }
 
@@ -921,8 +925,8 @@ check_exponent(const dp_measure *measure, const dp_grid *grid)
 static void
 set_grid_y(dp_measure *measure)
 {
-	dp_measure_set_bounds(measure);
-	dp_measure_coarsen(measure, DP_PAIR_WIDTH);
+	dp_aggregates_set_bounds(measure);
+	dp_aggregates_coarsen(measure, DP_PAIR_WIDTH);
 	check_exponent(measure, &measure->grid);
 }
 
@@ -951,18 +955,18 @@ set_noise(dp_measure *measure)
 	const dp_contribution *c = &measure->contribution;
 	const dp_pair_shape *shape = &measure->bound.pairs;
 	dp_uint128	groups = (dp_uint128) c->kappa * (c->replace ? 2 : 1);
-	dp_uint128	l1 = dp_measure_product(dp_mech_pair_l1(shape),
-										(dp_uint128) c->rows);
+	dp_uint128	l1 = dp_aggregates_product(dp_noise_pair_l1(shape),
+										   (dp_uint128) c->rows);
 	dp_uint128	l2 = 0;			/* squared; may not fit into 128 bits */
 
 	if (measure->gaussian)
 	{
-		l2 = dp_measure_product((dp_uint128) shape->row,
-								(dp_uint128) c->rows);
-		l2 = dp_measure_product(dp_measure_product(l2, l2), groups);
+		l2 = dp_aggregates_product((dp_uint128) shape->row,
+								   (dp_uint128) c->rows);
+		l2 = dp_aggregates_product(dp_aggregates_product(l2, l2), groups);
 	}
-	dp_measure_set_noise(measure, dp_measure_product(l1, groups), l2,
-						 shape->kind == DP_PAIR_ROWS && !c->grouped);
+	dp_aggregates_set_noise(measure, dp_aggregates_product(l1, groups), l2,
+							shape->kind == DP_PAIR_ROWS && !c->grouped);
 }
 
 /*
@@ -981,11 +985,11 @@ pair_prepare(dp_measure *measure, bool needs_x, bool needs_y, bool spread_x,
 		set_grid_y(measure);
 	if (needs_x)
 		set_grid_x(measure);
-	dp_measure_set_bound(measure, DP_BOUND_PAIRS);
-	dp_mech_pair_make(sum_kind_of(measure->ops->kind),
-					  width_of(pair_is_of_y(measure) ? y : x), width_of(y),
-					  spread_x ? c : 0, spread_y ? c : 0,
-					  &measure->bound.pairs);
+	dp_aggregates_set_bound(measure, DP_UNITS_PAIRS);
+	dp_noise_pair_make(sum_kind_of(measure->ops->kind),
+					   width_of(pair_is_of_y(measure) ? y : x), width_of(y),
+					   spread_x ? c : 0, spread_y ? c : 0,
+					   &measure->bound.pairs);
 	measure->score_unit = (dp_uint128) measure->bound.pairs.row;
 	measure->ncells = measure->bound.pairs.ncells;
 	measure->state_size = sizeof(dp_pair_sums);
@@ -1038,26 +1042,26 @@ pair_inner(const dp_measure *measure)
 	const dp_grid *grid_y = pair_grid_y(measure);
 
 	if (pair_is_of_y(measure))
-		return dp_count_bounded_pairs(measure->aggregate, y, grid_y, x,
+		return dp_exact_bounded_pairs(measure->aggregate, y, grid_y, x,
 									  grid_x);
-	return dp_count_bounded_pairs(measure->aggregate, x, grid_x, y, grid_y);
+	return dp_exact_bounded_pairs(measure->aggregate, x, grid_x, y, grid_y);
 }
 
 static void
 pair_load(const dp_measure *measure, const Datum *values, const bool *nulls,
 		  dp_cell *cells, MemoryContext keep)
 {
-	dp_pair_sums sums = dp_count_read_pairs(values, nulls);
+	dp_pair_sums sums = dp_exact_read_pairs(values, nulls);
 	dp_int128	numbers[DP_PAIR_CELLS];
 	int			i;
 
-	dp_mech_pair_cells(&measure->bound.pairs, &sums, numbers);
+	dp_noise_pair_cells(&measure->bound.pairs, &sums, numbers);
 	for (i = 0; i < measure->ncells; i++)
 		cells[i].integer += numbers[i];
 }
 
 static void
-pair_add(const dp_measure *measure, const dp_bound_part *part, dp_cell *cells,
+pair_add(const dp_measure *measure, const dp_units_part *part, dp_cell *cells,
 		 MemoryContext keep)
 {
 	int			i;
@@ -1074,7 +1078,7 @@ static const char *const of_both[] = {"", "e", "luLU", "luLUe", NULL};
 #define SUFFIX " rows in each sum"
 
 #define MEASURE(KIND, name, pair_forms, pair_prepare, pair_release) \
-const dp_measure_ops dp_measure_##name = { \
+const dp_measure_ops dp_aggregates_##name = { \
 	KIND, #name, pair_forms, pair_prepare, pair_inner, pair_load, \
 	pair_release, SUFFIX, NULL, pair_add \
 }

@@ -43,50 +43,50 @@ struct dp_measure_units
 	int		   *offsets;		/* of each measurement's cells in a group */
 	bool		lists;			/* some measurements use several values of a
 								 * row: lists of conditions */
-	Datum		values[DP_BOUND_COLUMNS];	/* if so, those of each
+	Datum		values[DP_UNITS_COLUMNS];	/* if so, those of each
 											 * measurement */
-	bool		nulls[DP_BOUND_COLUMNS];
+	bool		nulls[DP_UNITS_COLUMNS];
 	dp_cell    *cells;
 	int			width;
 	MemoryContext keep;
 
 	/* undeclared keys */
-	dp_told_names *names;		/* NULL if there are none */
+	dp_key_names *names;		/* NULL if there are none */
 	int			ntold;
 	char	   *name;			/* room for one name */
 	MemoryContext context;		/* of this struct and all below it */
 	MemoryContext group;		/* of the group being released */
 	const char *told_name;		/* its name */
-	dp_measure_told told;
+	dp_aggregates_released told;
 	void	   *told_context;
 };
 
 /*
- * dp_measure_set_bound
+ * dp_aggregates_set_bound
  *	  Set what the rows of a unit become in each group; called by prepare, when
  *	  the grid is known.
  */
 void
-dp_measure_set_bound(dp_measure *measure, dp_bound_kind kind)
+dp_aggregates_set_bound(dp_measure *measure, dp_units_kind kind)
 {
-	dp_bound_column *bound = &measure->bound;
+	dp_units_column *bound = &measure->bound;
 
 	bound->kind = kind;
 	bound->low = measure->grid.low;
 	bound->high = measure->grid.high;
 	bound->rows = measure->contribution.rows;
-	if (kind == DP_BOUND_DISTINCT)
+	if (kind == DP_UNITS_DISTINCT)
 	{
-		bound->way = dp_places_read_way(measure->argument_type);
+		bound->way = dp_domains_read_way(measure->argument_type);
 		bound->varlena = get_typlen(measure->argument_type) == -1;
 	}
 }
 
 /* ---- the inner query ---- */
 
-/* dp_measure_row_case: CASE WHEN condition THEN result END. */
+/* dp_aggregates_row_case: CASE WHEN condition THEN result END. */
 Expr *
-dp_measure_row_case(Expr *condition, Expr *result)
+dp_aggregates_row_case(Expr *condition, Expr *result)
 {
 	CaseExpr   *choice = makeNode(CaseExpr);
 	CaseWhen   *when = makeNode(CaseWhen);
@@ -106,13 +106,13 @@ dp_measure_row_case(Expr *condition, Expr *result)
 }
 
 /*
- * dp_measure_row_granules: the number of granules of a row for
- * dp_measure_bounded_sum.
+ * dp_aggregates_row_granules: the number of granules of a row for
+ * dp_aggregates_bounded_sum.
  */
 Expr *
-dp_measure_row_granules(const dp_measure *measure, Expr *argument)
+dp_aggregates_row_granules(const dp_measure *measure, Expr *argument)
 {
-	return dp_count_row_granules(argument, measure->argument_type,
+	return dp_exact_row_granules(argument, measure->argument_type,
 								 &measure->grid);
 }
 
@@ -142,12 +142,12 @@ static Expr *
 row_of(const dp_measure *measure, const Aggref *native)
 {
 	Expr	   *number = dp_catalog_row_arguments(measure->ops->kind) == 2 ?
-	dp_count_row_pair(native) :
+	dp_exact_row_pair(native) :
 	measure->ops->row(measure, argument_of(measure, native));
 
 	if (native->aggfilter == NULL)
 		return number;
-	return dp_measure_row_case(native->aggfilter, number);
+	return dp_aggregates_row_case(native->aggfilter, number);
 }
 
 /* Add a column to the rows. */
@@ -175,17 +175,18 @@ bounded_add_row(List *targets, const dp_measure *measure, const Aggref *exact)
 	argument = linitial(measure->aggregate->args);
 	foreach(lc, castNode(ArrayExpr, argument->expr)->elements)
 		targets = bounded_add_target(targets, filter == NULL ? lfirst(lc) :
-									 dp_measure_row_case(filter, lfirst(lc)));
+									 dp_aggregates_row_case(filter,
+															lfirst(lc)));
 	return targets;
 }
 
 /*
- * dp_measure_list_rows
+ * dp_aggregates_list_rows
  *	  Make a verified inner query, whose targets are the keys, or the places of
  *	  large ones, the unit and exact aggregates, return rows of units instead.
  */
 void
-dp_measure_list_rows(const dp_release_spec *spec, Query *inner, Expr *place)
+dp_aggregates_list_rows(const dp_release_spec *spec, Query *inner, Expr *place)
 {
 	TargetEntry *unit = list_nth(inner->targetList, spec->nkeys);
 	List	   *targets = list_make2(makeTargetEntry(place, 1,
@@ -198,7 +199,7 @@ dp_measure_list_rows(const dp_release_spec *spec, Query *inner, Expr *place)
 	{
 		TargetEntry *key = list_nth(inner->targetList, i);
 
-		if (dp_measure_is_told(spec, i))
+		if (dp_aggregates_is_by_threshold(spec, i))
 			targets = lappend(targets,
 							  makeTargetEntry(key->expr,
 											  list_length(targets) + 1,
@@ -219,39 +220,39 @@ dp_measure_list_rows(const dp_release_spec *spec, Query *inner, Expr *place)
 
 /* ---- rows and cells ---- */
 
-static dp_bound_spec
+static dp_units_spec
 make_bound(const dp_release_spec *spec)
 {
 	Oid			type = getBaseType(spec->block->unit_type);
-	dp_bound_spec bound = {0};
+	dp_units_spec bound = {0};
 	int			i;
 
 	bound.kappa = spec->max_keys;
 	bound.groups = spec->groups;
-	bound.unit = dp_places_read_way(type);
+	bound.unit = dp_domains_read_way(type);
 	bound.varlena = get_typlen(type) == -1;
 	if (spec->undeclared)
 	{
 		bound.law = &spec->decision.law;
 		bound.single = spec->block->single;
-		bound.name = dp_measure_told_most(spec);
+		bound.name = dp_aggregates_names_most(spec);
 	}
 	bound.ncolumns = spec->nmeasures;
-	bound.columns = palloc0(sizeof(dp_bound_column) * Max(spec->nmeasures, 1));
+	bound.columns = palloc0(sizeof(dp_units_column) * Max(spec->nmeasures, 1));
 	for (i = 0; i < spec->nmeasures; i++)
 		bound.columns[i] = spec->measures[i].bound;
 	return bound;
 }
 
 /*
- * dp_measure_units_create
+ * dp_aggregates_units_make
  *	  Create it without rows, in the current context.
  */
 dp_measure_units *
-dp_measure_units_create(const dp_release_spec *spec, int helpers)
+dp_aggregates_units_make(const dp_release_spec *spec, int helpers)
 {
 	dp_measure_units *units = palloc0(sizeof(dp_measure_units));
-	dp_bound_spec bound = make_bound(spec);
+	dp_units_spec bound = make_bound(spec);
 	int			offset = 0;
 	int			i;
 
@@ -260,9 +261,9 @@ dp_measure_units_create(const dp_release_spec *spec, int helpers)
 	if (spec->undeclared)
 	{
 		units->context = CurrentMemoryContext;
-		units->names = dp_measure_told_create(spec);
-		units->ntold = dp_measure_told_number(units->names);
-		units->name = palloc(DP_BOUND_NAME_BYTES);
+		units->names = dp_aggregates_names_create(spec);
+		units->ntold = dp_aggregates_names_number(units->names);
+		units->name = palloc(DP_UNITS_NAME_BYTES);
 		units->group = AllocSetContextCreate(CurrentMemoryContext,
 											 "dp_pg told group",
 											 ALLOCSET_DEFAULT_SIZES);
@@ -274,10 +275,10 @@ dp_measure_units_create(const dp_release_spec *spec, int helpers)
 	{
 		const dp_measure *measure = &spec->measures[i];
 
-		if (measure->bound.kind == DP_BOUND_DISTINCT && !spec->undeclared)
+		if (measure->bound.kind == DP_UNITS_DISTINCT && !spec->undeclared)
 			units->distinct[i] =
-				dp_count_distinct_create(spec->groups, measure->collections);
-		if (measure->bound.kind == DP_BOUND_TOTALS)
+				dp_exact_distinct_create(spec->groups, measure->collections);
+		if (measure->bound.kind == DP_UNITS_TOTALS)
 		{
 			units->lists = true;
 			units->values[i] = PointerGetDatum(
@@ -286,7 +287,7 @@ dp_measure_units_create(const dp_release_spec *spec, int helpers)
 		units->offsets[i] = offset;
 		offset += measure->ncells;
 	}
-	units->bounder = dp_bound_create(&bound);
+	units->bounder = dp_units_create(&bound);
 	return units;
 }
 
@@ -301,21 +302,22 @@ set_name(dp_measure_units *units, const Datum *values, const bool *nulls)
 
 	if (units->names == NULL)
 		return true;
-	length = dp_measure_told_write(units->names, values, nulls, units->name);
-	dp_bound_set_name(units->bounder, units->name, length);
+	length = dp_aggregates_names_write(units->names, values, nulls,
+									   units->name);
+	dp_units_set_name(units->bounder, units->name, length);
 	return length > 0;
 }
 
 /*
- * dp_measure_row_bytes
+ * dp_aggregates_row_bytes
  *	  Memory for a row of a unit, without the bytes of the unit's name.
  */
 Size
-dp_measure_row_bytes(const dp_release_spec *spec)
+dp_aggregates_row_bytes(const dp_release_spec *spec)
 {
-	dp_bound_spec bound = make_bound(spec);
+	dp_units_spec bound = make_bound(spec);
 
-	return dp_bound_record_bytes(&bound);
+	return dp_units_record_bytes(&bound);
 }
 
 /*
@@ -332,9 +334,9 @@ gather_lists(dp_measure_units *units, const Datum *values, const bool *nulls)
 	{
 		const dp_measure *measure = &units->spec->measures[i];
 
-		if (measure->bound.kind == DP_BOUND_TOTALS)
+		if (measure->bound.kind == DP_UNITS_TOTALS)
 		{
-			dp_count_words_pack(measure->plan, values, nulls,
+			dp_exact_words_pack(measure->plan, values, nulls,
 								(uint64 *) DatumGetPointer(units->values[i]));
 			values += measure->ncells;
 			nulls += measure->ncells;
@@ -346,12 +348,12 @@ gather_lists(dp_measure_units *units, const Datum *values, const bool *nulls)
 }
 
 /*
- * dp_measure_units_add
- *	  Add a row of dp_measure_list_rows.  Without a unit or group it does not
- *	  count.
+ * dp_aggregates_units_add
+ *	  Add a row of dp_aggregates_list_rows.  Without a unit or group it does
+ *	  not count.
  */
 void
-dp_measure_units_add(dp_measure_units *units, TupleTableSlot *slot)
+dp_aggregates_units_add(dp_measure_units *units, TupleTableSlot *slot)
 {
 	const Datum *values = slot->tts_values + COLUMN_FIRST;
 	const bool *nulls = slot->tts_isnull + COLUMN_FIRST;
@@ -367,21 +369,21 @@ dp_measure_units_add(dp_measure_units *units, TupleTableSlot *slot)
 		values = units->values;
 		nulls = units->nulls;
 	}
-	dp_bound_add(units->bounder,
+	dp_units_add(units->bounder,
 				 DatumGetInt32(slot->tts_values[COLUMN_PLACE]),
 				 slot->tts_values[COLUMN_UNIT], values, nulls);
 }
 
-/* dp_bound_sink: adds a part */
+/* dp_units_sink: adds a part */
 static void
 bounded_add_part(void *context, int64 group, int column,
-				 const dp_bound_part *part)
+				 const dp_units_part *part)
 {
 	dp_measure_units *units = context;
 	const dp_measure *measure = &units->spec->measures[column];
 
-	if (measure->bound.kind == DP_BOUND_DISTINCT)
-		dp_count_distinct_put(units->distinct[column], group,
+	if (measure->bound.kind == DP_UNITS_DISTINCT)
+		dp_exact_distinct_put(units->distinct[column], group,
 							  part->digest[0], part->digest[1]);
 	else
 		measure->ops->add(measure, part, units->cells + group * units->width +
@@ -395,37 +397,37 @@ bounded_add_distinct(dp_measure_units *units, int measure)
 	dp_cell    *cell = units->cells + units->offsets[measure];
 	int64		group;
 
-	dp_count_distinct_finish(distinct);
+	dp_exact_distinct_finish(distinct);
 	for (group = 0; group < units->spec->held; group++)
 	{
-		cell->integer += dp_count_distinct_of(distinct, group);
+		cell->integer += dp_exact_distinct_of(distinct, group);
 		cell += units->width;
 	}
 }
 
 /*
- * dp_measure_units_end_part
+ * dp_aggregates_units_end_part
  *	  All rows of the units so far have been added: add their parts to the
  *	  cells, `width` of them for each group.  States are made in `keep`.
  */
 void
-dp_measure_units_end_part(dp_measure_units *units, dp_cell *cells, int width,
-						  MemoryContext keep)
+dp_aggregates_units_end_part(dp_measure_units *units, dp_cell *cells,
+							 int width, MemoryContext keep)
 {
 	units->cells = cells;
 	units->width = width;
 	units->keep = keep;
-	dp_bound_finish(units->bounder, bounded_add_part, units);
+	dp_units_finish(units->bounder, bounded_add_part, units);
 }
 
-/* dp_measure_units_finish: end the last part, and complete the cells. */
+/* dp_aggregates_units_finish: end the last part, and complete the cells. */
 void
-dp_measure_units_finish(dp_measure_units *units, dp_cell *cells, int width,
-						MemoryContext keep)
+dp_aggregates_units_finish(dp_measure_units *units, dp_cell *cells, int width,
+						   MemoryContext keep)
 {
 	int			i;
 
-	dp_measure_units_end_part(units, cells, width, keep);
+	dp_aggregates_units_end_part(units, cells, width, keep);
 	for (i = 0; i < units->spec->nmeasures; i++)
 		if (units->distinct[i] != NULL)
 			bounded_add_distinct(units, i);
@@ -433,18 +435,18 @@ dp_measure_units_finish(dp_measure_units *units, dp_cell *cells, int width,
 
 /* ---- undeclared keys ---- */
 
-/* dp_bound_teller: gets the number of released groups */
+/* dp_units_releaser: gets the number of released groups */
 static void
 count_told(void *context, int64 told)
 {
 	dp_measure_units *units = context;
 	MemoryContext old = MemoryContextSwitchTo(units->context);
 
-	dp_measure_adapt(units->spec, told);
+	dp_aggregates_adapt(units->spec, told);
 	MemoryContextSwitchTo(old);
 }
 
-/* dp_bound_teller: begins a released group */
+/* dp_units_releaser: begins a released group */
 static void
 begin_told(void *context, int64 group, const char *name, Size length)
 {
@@ -458,20 +460,20 @@ begin_told(void *context, int64 group, const char *name, Size length)
 	units->told_name = name;
 	memset(units->cells, 0, sizeof(dp_cell) * units->width);
 	for (i = 0; i < spec->nmeasures; i++)
-		if (spec->measures[i].bound.kind == DP_BOUND_DISTINCT)
+		if (spec->measures[i].bound.kind == DP_UNITS_DISTINCT)
 			units->distinct[i] =
-				dp_count_distinct_create(1, spec->measures[i].collections);
+				dp_exact_distinct_create(1, spec->measures[i].collections);
 	MemoryContextSwitchTo(old);
 }
 
-/* dp_bound_sink: all parts belong to one group */
+/* dp_units_sink: all parts belong to one group */
 static void
-add_told(void *context, int64 group, int column, const dp_bound_part *part)
+add_told(void *context, int64 group, int column, const dp_units_part *part)
 {
 	bounded_add_part(context, 0, column, part);
 }
 
-/* dp_bound_teller: ends a released group */
+/* dp_units_releaser: ends a released group */
 static void
 end_told(void *context, int64 group)
 {
@@ -485,16 +487,16 @@ end_told(void *context, int64 group)
 }
 
 /*
- * dp_measure_units_tell
+ * dp_aggregates_units_release
  *	  For undeclared keys, when all rows have been added: for each released
  *	  group in turn, fill its cells and call `told` with its place among the
  *	  public values of the other keys.
  */
 void
-dp_measure_units_tell(dp_measure_units *units, dp_cell *cells, int width,
-					  dp_measure_told told, void *context)
+dp_aggregates_units_release(dp_measure_units *units, dp_cell *cells, int width,
+							dp_aggregates_released told, void *context)
 {
-	static const dp_bound_teller teller = {count_told, begin_told, add_told,
+	static const dp_units_releaser teller = {count_told, begin_told, add_told,
 	end_told};
 
 	units->cells = cells;
@@ -502,28 +504,28 @@ dp_measure_units_tell(dp_measure_units *units, dp_cell *cells, int width,
 	units->keep = units->group;
 	units->told = told;
 	units->told_context = context;
-	dp_bound_tell(units->bounder, &teller, units);
+	dp_units_release(units->bounder, &teller, units);
 }
 
 /*
- * dp_measure_units_told
+ * dp_aggregates_units_released_keys
  *	  The undeclared keys of the group being released, at their positions among
  *	  all keys.
  */
 void
-dp_measure_units_told(const dp_measure_units *units, Datum *values,
-					  bool *nulls)
+dp_aggregates_units_released_keys(const dp_measure_units *units, Datum *values,
+								  bool *nulls)
 {
-	dp_measure_told_read(units->names, units->told_name, values, nulls);
+	dp_aggregates_names_read(units->names, units->told_name, values, nulls);
 }
 
 /*
- * dp_measure_add_value
+ * dp_aggregates_add_value
  *	  Add a part that is one value, the place of a cell.
  */
 void
-dp_measure_add_value(const dp_measure *measure, const dp_bound_part *part,
-					 dp_cell *cells, MemoryContext keep)
+dp_aggregates_add_value(const dp_measure *measure, const dp_units_part *part,
+						dp_cell *cells, MemoryContext keep)
 {
 	cells[part->numbers[0]].integer++;
 }

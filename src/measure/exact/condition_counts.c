@@ -339,11 +339,11 @@ make_axis(const dp_matched_column *column)
 	dp_axis    *axis = palloc0(sizeof(dp_axis));
 
 	if (column->known == 0)
-		dp_places_axis_set_finder(axis, DP_AXIS_DENSE, InvalidOid, NULL);
+		dp_domains_axis_set_finder(axis, DP_AXIS_DENSE, InvalidOid, NULL);
 	else
-		dp_places_axis_make_listed(axis, column->type, column->constants,
-								   column->known);
-	dp_places_axis_set_last_places(axis, column->known, true, true);
+		dp_domains_axis_make_listed(axis, column->type, column->constants,
+									column->known);
+	dp_domains_axis_set_last_places(axis, column->known, true, true);
 	return axis;
 }
 
@@ -391,24 +391,24 @@ counts_make_spec(dp_condition_counting *c)
 		axes[naxes++] = make_axis(&c->matches->columns[i]);
 		c->vars = lappend(c->vars, c->matches->columns[i].var);
 	}
-	c->spec = dp_count_tables_spec(naxes, axes, c->ntables, counted, false);
+	c->spec = dp_exact_tables_spec(naxes, axes, c->ntables, counted, false);
 }
 
 /*
- * dp_count_conditions_plan
+ * dp_exact_conditions_plan
  *	  Plan how to count the conditions: boolean expressions or weights, allowed
  *	  on private rows, over the columns of one query level.  In the current
  *	  context.
  */
 dp_condition_counting *
-dp_count_conditions_plan(List *conditions)
+dp_exact_conditions_plan(List *conditions)
 {
 	dp_condition_counting *c = palloc0(sizeof(dp_condition_counting));
 	int			i;
 
 	c->nconditions = list_length(conditions);
 	c->evaluated = palloc0(sizeof(bool) * Max(c->nconditions, 1));
-	c->matches = dp_count_conditions_match(conditions, DP_COUNTED_AXES_MAX);
+	c->matches = dp_exact_conditions_match(conditions, DP_COUNTED_AXES_MAX);
 	make_templates(c);
 	qsort(c->templates, c->ntemplates, sizeof(template), compare_cells);
 	c->tables = palloc(sizeof(table) * Max(c->ntemplates, 1));
@@ -424,20 +424,20 @@ dp_count_conditions_plan(List *conditions)
 	return c;
 }
 
-/* dp_count_conditions_evaluated: see dp_exact.h. */
+/* dp_exact_conditions_evaluated: see dp_exact.h. */
 int
-dp_count_conditions_evaluated(const dp_condition_counting *c)
+dp_exact_conditions_evaluated(const dp_condition_counting *c)
 {
 	return list_length(c->rest);
 }
 
 /*
- * dp_count_conditions_memory
+ * dp_exact_conditions_memory
  *	  Most bytes for the states of the exact aggregates and for summing up a
  *	  table.
  */
 Size
-dp_count_conditions_memory(const dp_condition_counting *c)
+dp_exact_conditions_memory(const dp_condition_counting *c)
 {
 	int			rest = list_length(c->rest);
 	Size		size = conditions_evaluated_memory(rest);
@@ -447,18 +447,18 @@ dp_count_conditions_memory(const dp_condition_counting *c)
 }
 
 /*
- * dp_count_conditions_natives
- *	  The exact aggregates; dp_count_conditions_load reads their results.
+ * dp_exact_conditions_natives
+ *	  The exact aggregates; dp_exact_conditions_load reads their results.
  */
 List *
-dp_count_conditions_natives(const dp_condition_counting *c,
+dp_exact_conditions_natives(const dp_condition_counting *c,
 							const Aggref *asked)
 {
 	List	   *natives = NIL;
 
 	if (c->spec != NULL)
-		natives = list_make1(dp_count_tables_native(asked, c->spec, c->vars));
-	return list_concat(natives, dp_count_conditions_evaluate(asked, c->rest));
+		natives = list_make1(dp_exact_tables_native(asked, c->spec, c->vars));
+	return list_concat(natives, dp_exact_conditions_evaluate(asked, c->rest));
 }
 
 /* ---- results ---- */
@@ -561,11 +561,11 @@ load_listed(const dp_condition_counting *c, const template *t,
 }
 
 /*
- * dp_count_conditions_load
+ * dp_exact_conditions_load
  *	  Add the results of the exact aggregates to the counts of the conditions.
  */
 void
-dp_count_conditions_load(const dp_condition_counting *c, const Datum *values,
+dp_exact_conditions_load(const dp_condition_counting *c, const Datum *values,
 						 const bool *nulls, int64 *counts)
 {
 	int			rest = 0;
@@ -598,7 +598,7 @@ dp_count_conditions_load(const dp_condition_counting *c, const Datum *values,
 	}
 	for (i = 0; i < c->nconditions; i++)
 		if (c->evaluated[i])
-			counts[i] += dp_count_conditions_load_one(values, nulls, c->rest,
+			counts[i] += dp_exact_conditions_load_one(values, nulls, c->rest,
 													  rest++);
 }
 
@@ -645,11 +645,11 @@ check_call_site(FunctionCallInfo fcinfo)
 	call_site  *site = palloc0(sizeof(call_site));
 	int			i;
 
-	dp_bridge_check_call_site(fcinfo, !PG_ARGISNULL(0) &&
-							  PG_NARGS() <= CHUNK + 1 &&
-							  !get_fn_expr_variadic(fcinfo->flinfo),
-							  "dp_pg.count_conditions", "Use dp_argmax.");
-	site->scale = dp_count_weight_scale(0);
+	dp_base_check_call_site(fcinfo, !PG_ARGISNULL(0) &&
+							PG_NARGS() <= CHUNK + 1 &&
+							!get_fn_expr_variadic(fcinfo->flinfo),
+							"dp_pg.count_conditions", "Use dp_argmax.");
+	site->scale = dp_exact_weight_scale(0);
 	for (i = 1; i < PG_NARGS(); i++)
 	{
 		Oid			type = get_fn_expr_argtype(fcinfo->flinfo, i);
@@ -684,7 +684,7 @@ dp_conditions_add(PG_FUNCTION_ARGS)
 		if (PG_ARGISNULL(i))
 			continue;
 		state->counts[i - 1] += OidIsValid(site->weight[i]) ?
-			dp_count_weigh(site->scale, PG_GETARG_DATUM(i),
+			dp_exact_weigh(site->scale, PG_GETARG_DATUM(i),
 						   site->weight[i]) : PG_GETARG_BOOL(i);
 	}
 	PG_RETURN_POINTER(state);
@@ -709,7 +709,7 @@ Datum
 dp_conditions_state_in(PG_FUNCTION_ARGS)
 {
 	if (PG_GETARG_CSTRING(0)[0] != '\0')
-		dp_bridge_forbid_input("dp_pg.condition_counts");
+		dp_base_forbid_input("dp_pg.condition_counts");
 	PG_RETURN_POINTER(palloc0(sizeof(dp_condition_counts)));
 }
 
@@ -717,7 +717,7 @@ dp_conditions_state_in(PG_FUNCTION_ARGS)
 Datum
 dp_conditions_state_out(PG_FUNCTION_ARGS)
 {
-	dp_bridge_forbid_output("dp_pg.condition_counts");
+	dp_base_forbid_output("dp_pg.condition_counts");
 }
 
 /* ---- in the inner query ---- */
@@ -731,13 +731,13 @@ counts_function(void)
 }
 
 /*
- * dp_count_conditions_evaluate
+ * dp_exact_conditions_evaluate
  *	  The exact aggregates that evaluate conditions for each row and count
  *	  them, under the FILTER of the given aggregate;
- *	  dp_count_conditions_load_one reads their results.
+ *	  dp_exact_conditions_load_one reads their results.
  */
 List *
-dp_count_conditions_evaluate(const Aggref *asked, List *all)
+dp_exact_conditions_evaluate(const Aggref *asked, List *all)
 {
 	Oid			function = counts_function();
 	Oid			type = dp_catalog_type("condition_counts");
@@ -752,7 +752,7 @@ dp_count_conditions_evaluate(const Aggref *asked, List *all)
 		for (i = first; i < Min(first + CHUNK, list_length(all)); i++)
 			chunk = lappend(chunk, list_nth(all, i));
 		natives = lappend(natives,
-						  dp_count_native(asked, function, type, chunk));
+						  dp_exact_native(asked, function, type, chunk));
 	}
 	return natives;
 }
@@ -768,12 +768,12 @@ conditions_evaluated_memory(int n)
 }
 
 /*
- * dp_count_conditions_load_one
+ * dp_exact_conditions_load_one
  *	  The count of the i-th of `all` in the results of these aggregates; 0 if
  *	  the state is NULL.
  */
 int64
-dp_count_conditions_load_one(const Datum *values, const bool *nulls, List *all,
+dp_exact_conditions_load_one(const Datum *values, const bool *nulls, List *all,
 							 int i)
 {
 	const dp_condition_counts *state;
@@ -781,6 +781,6 @@ dp_count_conditions_load_one(const Datum *values, const bool *nulls, List *all,
 	if (nulls[i / CHUNK])
 		return 0;
 	state = (const dp_condition_counts *) DatumGetPointer(values[i / CHUNK]);
-	return dp_block_is_weight(list_nth(all, i)) ?
+	return dp_split_is_weight(list_nth(all, i)) ?
 		dp_weight_rows(state->counts[i % CHUNK]) : state->counts[i % CHUNK];
 }

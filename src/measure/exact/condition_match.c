@@ -49,7 +49,7 @@ plain_var(Node *node)
 {
 	Var		   *var;
 
-	node = dp_bridge_unlabelled(node);
+	node = dp_base_unlabelled(node);
 	if (node == NULL || !IsA(node, Var))
 		return NULL;
 	var = (Var *) node;
@@ -70,14 +70,14 @@ match_is_equality(Oid operator, Oid left, Oid right)
 {
 	if (left == right)
 		return lookup_type_cache(left, TYPECACHE_EQ_OPR)->eq_opr == operator;
-	return dp_places_is_integer(left) &&
-		dp_places_is_integer(right) && is_integer_equality(operator);
+	return dp_domains_is_integer(left) &&
+		dp_domains_is_integer(right) && is_integer_equality(operator);
 }
 
 static bool
 match_operator(dp_atom *a, Oid operator, Oid left, Oid right, Oid collation)
 {
-	if (!dp_places_tally_can_read(left) ||
+	if (!dp_domains_tally_can_read(left) ||
 		(OidIsValid(collation) && !get_collation_isdeterministic(collation)))
 		return false;
 	a->type = left;
@@ -580,13 +580,13 @@ conjuncts_of(Node *condition)
 }
 
 /*
- * dp_count_conditions_match
+ * dp_exact_conditions_match
  *	  Match each of the conditions (boolean expressions over the columns of one
  *	  query level), using at most `most_columns` columns.  Weights are not
  *	  matched.
  */
 dp_matches *
-dp_count_conditions_match(List *conditions, int most_columns)
+dp_exact_conditions_match(List *conditions, int most_columns)
 {
 	dp_matches *m = palloc0(sizeof(dp_matches));
 	int			n = list_length(conditions);
@@ -600,7 +600,7 @@ dp_count_conditions_match(List *conditions, int most_columns)
 	for (i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (dp_block_is_weight(list_nth(conditions, i)))
+		if (dp_split_is_weight(list_nth(conditions, i)))
 			continue;
 		conjuncts[i] = conjuncts_of(list_nth(conditions, i));
 		m->conditions[i].matched = note_condition(m, conjuncts[i],
@@ -640,12 +640,12 @@ struct dp_condition_words
 };
 
 /*
- * dp_count_words_check
+ * dp_exact_words_check
  *	  54000 if n conditions and weights do not fit into a row of an inner
  *	  query.
  */
 void
-dp_count_words_check(int64 n)
+dp_exact_words_check(int64 n)
 {
 	if (n > DP_CONDITION_WORDS_MOST)
 		ereport(ERROR,
@@ -659,28 +659,28 @@ dp_count_words_check(int64 n)
 }
 
 /*
- * dp_count_words_plan
+ * dp_exact_words_plan
  *	  Make the plan for a list of conditions and weights, in the current
  *	  context.
  *
- * Errors: those of dp_count_words_check.
+ * Errors: those of dp_exact_words_check.
  */
 dp_condition_words *
-dp_count_words_plan(const List *conditions)
+dp_exact_words_plan(const List *conditions)
 {
 	dp_condition_words *c = palloc0(sizeof(dp_condition_words));
 	ListCell   *lc;
 	int			i;
 
 	c->n = list_length(conditions);
-	dp_count_words_check(c->n);
+	dp_exact_words_check(c->n);
 	c->total = palloc(sizeof(int) * Max(c->n, 1));
 	c->type = palloc0(sizeof(Oid) * Max(c->n, 1));
-	c->scale = dp_count_weight_scale(0);
+	c->scale = dp_exact_weight_scale(0);
 	foreach(lc, conditions)
 	{
 		i = foreach_current_index(lc);
-		if (dp_block_is_weight(lfirst(lc)))
+		if (dp_split_is_weight(lfirst(lc)))
 			c->type[i] = getBaseType(exprType(lfirst(lc)));
 		else
 			c->total[i] = c->bits++;
@@ -691,27 +691,27 @@ dp_count_words_plan(const List *conditions)
 	return c;
 }
 
-/* dp_count_words_bits: the number of conditions. */
+/* dp_exact_words_bits: the number of conditions. */
 int
-dp_count_words_bits(const dp_condition_words *c)
+dp_exact_words_bits(const dp_condition_words *c)
 {
 	return c->bits;
 }
 
-/* dp_count_words_weights: the number of weights. */
+/* dp_exact_words_weights: the number of weights. */
 int
-dp_count_words_weights(const dp_condition_words *c)
+dp_exact_words_weights(const dp_condition_words *c)
 {
 	return c->weights;
 }
 
 /*
- * dp_count_words_pack
+ * dp_exact_words_pack
  *	  Pack a row: the words of its bits, then its weights as unsigned 32-bit
  *	  numbers (dp_units.h, TOTALS).
  */
 void
-dp_count_words_pack(const dp_condition_words *c, const Datum *values,
+dp_exact_words_pack(const dp_condition_words *c, const Datum *values,
 					const bool *nulls, uint64 *words)
 {
 	int			nbits = (c->bits + 63) / 64;
@@ -726,7 +726,7 @@ dp_count_words_pack(const dp_condition_words *c, const Datum *values,
 		if (nulls[i])
 			continue;
 		if (OidIsValid(c->type[i]))
-			weights[total - c->bits] = (uint32) dp_count_weigh(c->scale,
+			weights[total - c->bits] = (uint32) dp_exact_weigh(c->scale,
 															   values[i],
 															   c->type[i]);
 		else if (DatumGetBool(values[i]))
@@ -735,10 +735,10 @@ dp_count_words_pack(const dp_condition_words *c, const Datum *values,
 }
 
 /*
- * dp_count_words_total: the position among the totals of the i-th of the list.
+ * dp_exact_words_total: the position among the totals of the i-th of the list.
  */
 int
-dp_count_words_total(const dp_condition_words *c, int i)
+dp_exact_words_total(const dp_condition_words *c, int i)
 {
 	return c->total[i];
 }

@@ -46,25 +46,25 @@ struct dp_weight_scale
 };
 
 /*
- * dp_count_weight_scale
+ * dp_exact_weight_scale
  *	  The conversion of values to granules, in the current context; clamped to
  *	  `beyond` granules below 0 and above 1, so that with 1 values outside are
  *	  recognized.
  */
 dp_weight_scale *
-dp_count_weight_scale(int64 beyond)
+dp_exact_weight_scale(int64 beyond)
 {
 	const dp_grid grid = {-DP_WEIGHT_BITS, -beyond, DP_WEIGHT_ONE + beyond};
 	dp_weight_scale *scale = palloc(sizeof(dp_weight_scale));
 
-	dp_count_fill_spec(&grid, &scale->spec);
+	dp_exact_fill_spec(&grid, &scale->spec);
 	scale->bounds = numeric_bounds(&scale->spec);
 	return scale;
 }
 
-/* dp_count_weigh: the granules of a value of a numeric base type; 0A000. */
+/* dp_exact_weigh: the granules of a value of a numeric base type; 0A000. */
 int64
-dp_count_weigh(const dp_weight_scale *scale, Datum value, Oid type)
+dp_exact_weigh(const dp_weight_scale *scale, Datum value, Oid type)
 {
 	int64		granules;
 
@@ -129,11 +129,11 @@ check_call_site(FunctionCallInfo fcinfo)
 {
 	const flat_spec *spec;
 
-	dp_bridge_check_call_site(fcinfo, PG_NARGS() >= 2 && !PG_ARGISNULL(1) &&
-							  !get_fn_expr_variadic(fcinfo->flinfo),
-							  "dp_pg.count_tables",
-							  "Use dp_argmax, dp_sparse_vector and the "
-							  "like.");
+	dp_base_check_call_site(fcinfo, PG_NARGS() >= 2 && !PG_ARGISNULL(1) &&
+							!get_fn_expr_variadic(fcinfo->flinfo),
+							"dp_pg.count_tables",
+							"Use dp_argmax, dp_sparse_vector and the "
+							"like.");
 	spec = (const flat_spec *) PG_GETARG_POINTER(1);
 	if (PG_NARGS() != spec->naxes + 2)
 		elog(ERROR, "dp_pg.count_tables got %d columns", PG_NARGS() - 2);
@@ -145,7 +145,7 @@ add_listed(const flat_spec *spec, const flat_table *table, uint64 number,
 {
 	const flat_slot *slots =
 	(const flat_slot *) ((const char *) spec + table->slots);
-	uint64		slot = dp_places_scatter(number) & table->mask;
+	uint64		slot = dp_domains_scatter(number) & table->mask;
 
 	for (; slots[slot].number != 0; slot = (slot + 1) & table->mask)
 		if (slots[slot].number == number + 1)
@@ -201,8 +201,8 @@ place_on(FunctionCallInfo fcinfo, const flat_spec *spec, int axis)
 	const dp_axis_finder *finder =
 	(const dp_axis_finder *) ((const char *) spec + spec->axes[axis]);
 
-	return dp_places_axis_find_flat(finder, PG_GETARG_DATUM(axis + 2),
-									PG_ARGISNULL(axis + 2));
+	return dp_domains_axis_find_flat(finder, PG_GETARG_DATUM(axis + 2),
+									 PG_ARGISNULL(axis + 2));
 }
 
 static inline Datum
@@ -261,9 +261,9 @@ spec_of(const Const *spec)
 	return (const flat_spec *) DatumGetPointer(spec->constvalue);
 }
 
-/* dp_count_tables_axes: the number of columns of a row. */
+/* dp_exact_tables_axes: the number of columns of a row. */
 int
-dp_count_tables_axes(const Const *spec)
+dp_exact_tables_axes(const Const *spec)
 {
 	return spec_of(spec)->naxes;
 }
@@ -289,13 +289,13 @@ is_counted(const flat_spec *spec, const int64 *places)
 }
 
 /*
- * dp_count_tables_find
+ * dp_exact_tables_find
  *	  Get the place of a row on each axis, -1 if it has none; false if it is
  *	  not counted in any table.  Axes have fewer than 2^31 places, and all
  *	  cells of the tables are counted.
  */
 bool
-dp_count_tables_find(const Const *of, const Datum *values, const bool *nulls,
+dp_exact_tables_find(const Const *of, const Datum *values, const bool *nulls,
 					 int32 *places)
 {
 	const flat_spec *spec = spec_of(of);
@@ -307,7 +307,7 @@ dp_count_tables_find(const Const *of, const Datum *values, const bool *nulls,
 		const dp_axis_finder *finder =
 		(const dp_axis_finder *) ((const char *) spec + spec->axes[i]);
 
-		wide[i] = dp_places_axis_find_flat(finder, values[i], nulls[i]);
+		wide[i] = dp_domains_axis_find_flat(finder, values[i], nulls[i]);
 		places[i] = (int32) wide[i];
 		if (spec->whole && wide[i] < 0)
 			return false;
@@ -315,9 +315,9 @@ dp_count_tables_find(const Const *of, const Datum *values, const bool *nulls,
 	return is_counted(spec, wide);
 }
 
-/* dp_count_tables_add: count a row by its places, as dp_tables_add does. */
+/* dp_exact_tables_add: count a row by its places, as dp_tables_add does. */
 void
-dp_count_tables_add(const Const *of, const int32 *places, int64 *counts)
+dp_exact_tables_add(const Const *of, const int32 *places, int64 *counts)
 {
 	const flat_spec *spec = spec_of(of);
 	int64		wide[FUNC_MAX_ARGS];
@@ -362,7 +362,7 @@ count_tables_fill_slots(flat_slot *slots, const dp_counted_table *table,
 
 	for (i = 0; i < table->nlisted; i++)
 	{
-		uint64		slot = dp_places_scatter(table->listed[i]) & mask;
+		uint64		slot = dp_domains_scatter(table->listed[i]) & mask;
 
 		while (slots[slot].number != 0)
 			slot = (slot + 1) & mask;
@@ -418,14 +418,14 @@ fill_tables(flat_spec *spec, dp_axis *const *axes, int ntables,
 }
 
 /*
- * dp_count_tables_spec
+ * dp_exact_tables_spec
  *	  Tables over at most DP_COUNTED_AXES_MAX axes, as a constant of the inner
  *	  query; counts come one table after the other.  Numbers of cells must fit
  *	  into 63 bits, and the caller ensures that the counts fit into memory.
  *	  `whole`: a row without a place on some axis is in no table.
  */
 Const *
-dp_count_tables_spec(int naxes, dp_axis *const *axes, int ntables,
+dp_exact_tables_spec(int naxes, dp_axis *const *axes, int ntables,
 					 const dp_counted_table *tables, bool whole)
 {
 	Size		slots = header_size(naxes);
@@ -458,16 +458,16 @@ dp_count_tables_spec(int naxes, dp_axis *const *axes, int ntables,
 		memcpy((char *) spec + offsets[i], axes[i]->values->finder,
 			   axes[i]->values->size);
 	}
-	return dp_places_tally_spec_const(spec, size);
+	return dp_domains_tally_spec_const(spec, size);
 }
 
 /*
- * dp_count_column_spec
+ * dp_exact_column_spec
  *	  The spec for one column: rows at each of places->known places; `lookup`
- *	  finds them (dp_places_tally_*_spec).
+ *	  finds them (dp_domains_tally_*_spec).
  */
 Const *
-dp_count_column_spec(const dp_places *places, const Const *lookup)
+dp_exact_column_spec(const dp_places *places, const Const *lookup)
 {
 	const int	first = 0;
 	const dp_counted_table table = {1, &first, 0, NULL};
@@ -475,19 +475,19 @@ dp_count_column_spec(const dp_places *places, const Const *lookup)
 	dp_axis		axis = {0};
 	dp_axis    *axes = &axis;
 
-	values.finder = dp_places_axis_make_finder(places, lookup, &values.size);
+	values.finder = dp_domains_axis_make_finder(places, lookup, &values.size);
 	axis.size = places->known;
 	axis.values = &values;
-	return dp_count_tables_spec(1, &axes, 1, &table, false);
+	return dp_exact_tables_spec(1, &axes, 1, &table, false);
 }
 
 /*
- * dp_count_tables_native
+ * dp_exact_tables_native
  *	  dp_pg.count_tables(spec, columns), one column for each axis; its result
  *	  is a dp_tally_state, NULL without rows.
  */
 Aggref *
-dp_count_tables_native(const Aggref *asked, const Const *spec, List *columns)
+dp_exact_tables_native(const Aggref *asked, const Const *spec, List *columns)
 {
 	Oid			types[2];
 	Oid			function;
@@ -495,6 +495,6 @@ dp_count_tables_native(const Aggref *asked, const Const *spec, List *columns)
 	types[0] = spec->consttype;
 	types[1] = ANYOID;
 	function = dp_catalog_function("count_tables", 2, types);
-	return dp_count_native(asked, function, dp_catalog_type("tally_state"),
+	return dp_exact_native(asked, function, dp_catalog_type("tally_state"),
 						   lcons((void *) spec, list_copy(columns)));
 }

@@ -113,7 +113,7 @@ distinct_count_leave_file(void *arg)
 	dp_digest_set *set = arg;
 
 	if (set->nruns > 0)
-		dp_bridge_scratch_leave();
+		dp_base_scratch_leave();
 	set->nruns = 0;
 }
 
@@ -242,10 +242,10 @@ write_run(dp_digest_set *set)
 			repalloc(set->runs, sizeof(run) * set->room);
 	}
 	if (set->nruns == 0)
-		dp_bridge_scratch_use();	/* so that leave_file has something to
+		dp_base_scratch_use();		/* so that leave_file has something to
 									 * undo */
 	r = &set->runs[set->nruns++];
-	r->next = dp_bridge_scratch_append(set->entries, sizeof(entry) * n);
+	r->next = dp_base_scratch_append(set->entries, sizeof(entry) * n);
 	r->end = r->next + (off_t) (sizeof(entry) * n);
 	memset(set->entries, 0, sizeof(entry) * set->capacity);
 	set->used = 0;
@@ -360,7 +360,7 @@ current(run *r)
 		if (r->n == 0)
 			return NULL;
 		r->at = 0;
-		dp_bridge_scratch_read(r->block, sizeof(entry) * r->n, r->next);
+		dp_base_scratch_read(r->block, sizeof(entry) * r->n, r->next);
 		r->next += (off_t) (sizeof(entry) * r->n);
 	}
 	return &r->block[r->at];
@@ -495,13 +495,13 @@ make_site(FunctionCallInfo fcinfo)
 												 sizeof(distinct_site));
 	const distinct_spec *spec;
 
-	dp_count_check_call_site(fcinfo);
+	dp_exact_check_call_site(fcinfo);
 	spec = (const distinct_spec *) PG_GETARG_POINTER(2);
 	site->way = spec->way;
-	dp_bridge_check_status(dp_mech_random_bytes(dp_bridge_source(),
-												site->seeds,
-												sizeof(site->seeds)),
-						   "draw seeds");
+	dp_base_check_status(dp_noise_random_bytes(dp_base_source(),
+											   site->seeds,
+											   sizeof(site->seeds)),
+						 "draw seeds");
 	site->varlena = spec->varlena;
 	site->set = digests_new(context, (Size) spec->memory);
 	fcinfo->flinfo->fn_extra = site;
@@ -530,14 +530,14 @@ add(distinct_site *site, dp_digest_owner *owner, Datum value)
 	dp_value_bytes read;
 	int64		x;
 
-	if (dp_places_read_integer(site->way, value, &x))
+	if (dp_domains_read_integer(site->way, value, &x))
 	{
 		digests_add(site->set, owner,
 					scatter((uint64) x ^ site->seeds[0]),
 					scatter((uint64) x ^ site->seeds[1]));
 		return;
 	}
-	dp_places_read_bytes(site->way, value, &read);
+	dp_domains_read_bytes(site->way, value, &read);
 	digests_add(site->set, owner, hash(&read, site->seeds[0]),
 				hash(&read, site->seeds[1]));
 	if (unlikely(read.copy != NULL))
@@ -564,7 +564,7 @@ dp_distinct_add(PG_FUNCTION_ARGS)
 		site = make_site(fcinfo);
 	if (PG_ARGISNULL(0))
 	{
-		dp_bridge_require_aggregate(fcinfo, &context);
+		dp_base_require_aggregate(fcinfo, &context);
 		state = MemoryContextAllocZero(context, sizeof(distinct_state));
 		state->site = site;
 		digests_own(site->set, &state->owner);
@@ -603,7 +603,7 @@ dp_distinct_final(PG_FUNCTION_ARGS)
 /* ---- for measurements ---- */
 
 /*
- * dp_count_check_distinct
+ * dp_exact_check_distinct
  *	  Check that distinct values of this base type can be counted, by
  *	  `collections` aggregates.
  *
@@ -611,9 +611,9 @@ dp_distinct_final(PG_FUNCTION_ARGS)
  * aggregates for the memory.
  */
 void
-dp_count_check_distinct(Oid type, int collections)
+dp_exact_check_distinct(Oid type, int collections)
 {
-	if (dp_places_read_way(type) == DP_READ_NONE)
+	if (dp_domains_read_way(type) == DP_READ_NONE)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("distinct values of type %s cannot be counted",
@@ -634,24 +634,24 @@ dp_count_check_distinct(Oid type, int collections)
 }
 
 /*
- * dp_count_distinct
+ * dp_exact_distinct
  *	  The exact number of distinct values of the argument, which is of this
  *	  base type; `collections` aggregates share the memory.
  *
- * Errors: as dp_count_check_distinct.
+ * Errors: as dp_exact_check_distinct.
  */
 Aggref *
-dp_count_distinct(const Aggref *asked, Oid type, int collections)
+dp_exact_distinct(const Aggref *asked, Oid type, int collections)
 {
 	distinct_spec *spec = palloc0(sizeof(distinct_spec));
 
-	dp_count_check_distinct(type, collections);
-	spec->way = dp_places_read_way(type);
+	dp_exact_check_distinct(type, collections);
+	spec->way = dp_domains_read_way(type);
 	spec->varlena = get_typlen(type) == -1;
 	spec->memory = (int64) (DP_DISTINCT_MEMORY / collections);
-	return linitial(dp_count_exact(asked, "distinct_count", ANYELEMENTOID,
-								   dp_places_tally_spec_const(spec,
-															  sizeof(*spec)),
+	return linitial(dp_exact_exact(asked, "distinct_count", ANYELEMENTOID,
+								   dp_domains_tally_spec_const(spec,
+															   sizeof(*spec)),
 								   INT8OID));
 }
 
@@ -665,11 +665,11 @@ struct dp_distinct_groups
 };
 
 /*
- * dp_count_distinct_create: create the sets without digests, in the current
+ * dp_exact_distinct_create: create the sets without digests, in the current
  * context.
  */
 dp_distinct_groups *
-dp_count_distinct_create(int64 groups, int collections)
+dp_exact_distinct_create(int64 groups, int collections)
 {
 	dp_distinct_groups *distinct = palloc0(sizeof(dp_distinct_groups));
 	int64		i;
@@ -684,24 +684,24 @@ dp_count_distinct_create(int64 groups, int collections)
 	return distinct;
 }
 
-/* dp_count_distinct_put: add a digest of a group, possibly repeated. */
+/* dp_exact_distinct_put: add a digest of a group, possibly repeated. */
 void
-dp_count_distinct_put(dp_distinct_groups *distinct, int64 group, uint64 high,
+dp_exact_distinct_put(dp_distinct_groups *distinct, int64 group, uint64 high,
 					  uint64 low)
 {
 	digests_add(distinct->set, &distinct->owners[group], high, low);
 }
 
-/* dp_count_distinct_finish: complete the counts. */
+/* dp_exact_distinct_finish: complete the counts. */
 void
-dp_count_distinct_finish(dp_distinct_groups *distinct)
+dp_exact_distinct_finish(dp_distinct_groups *distinct)
 {
 	digests_finish(distinct->set);
 }
 
-/* dp_count_distinct_of: the number of distinct digests of a group. */
+/* dp_exact_distinct_of: the number of distinct digests of a group. */
 int64
-dp_count_distinct_of(const dp_distinct_groups *distinct, int64 group)
+dp_exact_distinct_of(const dp_distinct_groups *distinct, int64 group)
 {
 	return distinct->owners[group].distinct;
 }

@@ -54,21 +54,21 @@ dp_grid_double(dp_grid *grid)
 }
 
 /* ---- native.c ---- */
-extern dp_grid dp_count_grid(Numeric lower, Numeric upper, Numeric granule,
+extern dp_grid dp_exact_grid(Numeric lower, Numeric upper, Numeric granule,
 							 bool integers, bool outward);
-extern Numeric dp_count_scale_numeric(Numeric x, int exponent);
-extern Numeric dp_count_grid_value(const dp_grid *grid, dp_int128 granules);
-extern Aggref *dp_count_native(const Aggref *asked, Oid function,
+extern Numeric dp_exact_scale_numeric(Numeric x, int exponent);
+extern Numeric dp_exact_grid_value(const dp_grid *grid, dp_int128 granules);
+extern Aggref *dp_exact_native(const Aggref *asked, Oid function,
 							   Oid result_type, List *arguments);
 
 /* ---- sum_state.c ---- */
-extern List *dp_count_bounded_sum(const Aggref *asked, Oid type,
+extern List *dp_exact_bounded_sum(const Aggref *asked, Oid type,
 								  const dp_grid *grid);
-extern void dp_count_load_sum(const Datum *values, const bool *nulls,
+extern void dp_exact_load_sum(const Datum *values, const bool *nulls,
 								dp_cell *rows, dp_cell *sum);
 
 /* ---- row_granules.c ---- */
-extern Expr *dp_count_row_granules(Expr *argument, Oid type,
+extern Expr *dp_exact_row_granules(Expr *argument, Oid type,
 								   const dp_grid *grid);
 
 /* ---- count_tables.c: linear queries with values from 0 to 1 ---- */
@@ -78,8 +78,8 @@ extern Expr *dp_count_row_granules(Expr *argument, Oid type,
 #define DP_WEIGHT_ONE (INT64CONST(1) << DP_WEIGHT_BITS)
 
 typedef struct dp_weight_scale dp_weight_scale;
-extern dp_weight_scale *dp_count_weight_scale(int64 beyond);
-extern int64 dp_count_weigh(const dp_weight_scale *scale, Datum value,
+extern dp_weight_scale *dp_exact_weight_scale(int64 beyond);
+extern int64 dp_exact_weigh(const dp_weight_scale *scale, Datum value,
 							Oid type);
 
 /* The total granules of all rows, at least 0, as a rounded number of rows. */
@@ -109,19 +109,19 @@ typedef struct dp_counted_table
 	const uint64 *listed;		/* NULL: all cells */
 } dp_counted_table;
 
-extern Const *dp_count_tables_spec(int naxes, dp_axis *const *axes,
+extern Const *dp_exact_tables_spec(int naxes, dp_axis *const *axes,
 								   int ntables, const dp_counted_table *tables,
 								   bool whole);
-extern Const *dp_count_column_spec(const dp_places *places,
+extern Const *dp_exact_column_spec(const dp_places *places,
 								   const Const *lookup);
-extern Aggref *dp_count_tables_native(const Aggref *asked, const Const *spec,
+extern Aggref *dp_exact_tables_native(const Aggref *asked, const Const *spec,
 									  List *columns);
 
 /* The same for single rows, whose places are kept meanwhile. */
-extern int	dp_count_tables_axes(const Const *spec);
-extern bool dp_count_tables_find(const Const *spec, const Datum *values,
+extern int	dp_exact_tables_axes(const Const *spec);
+extern bool dp_exact_tables_find(const Const *spec, const Datum *values,
 								 const bool *nulls, int32 *places);
-extern void dp_count_tables_add(const Const *spec, const int32 *places,
+extern void dp_exact_tables_add(const Const *spec, const int32 *places,
 								int64 *counts);
 
 /* ---- distinct_count.c ---- */
@@ -129,35 +129,35 @@ extern void dp_count_tables_add(const Const *spec, const int32 *places,
 /* Memory of all collections of a block together; a public constant. */
 #define DP_DISTINCT_MEMORY ((Size) 64 * 1024 * 1024)
 
-extern Aggref *dp_count_distinct(const Aggref *asked, Oid type,
+extern Aggref *dp_exact_distinct(const Aggref *asked, Oid type,
 								 int collections);
-extern void dp_count_check_distinct(Oid type, int collections);
+extern void dp_exact_check_distinct(Oid type, int collections);
 
 /* Distinct digests of groups, for src/measure/units. */
 typedef struct dp_distinct_groups dp_distinct_groups;
-extern dp_distinct_groups *dp_count_distinct_create(int64 groups,
+extern dp_distinct_groups *dp_exact_distinct_create(int64 groups,
 													int collections);
-extern void dp_count_distinct_put(dp_distinct_groups *distinct, int64 group,
+extern void dp_exact_distinct_put(dp_distinct_groups *distinct, int64 group,
 								  uint64 high, uint64 low);
 /* Call finish after the last digest; then the counts are valid. */
-extern void dp_count_distinct_finish(dp_distinct_groups *distinct);
-extern int64 dp_count_distinct_of(const dp_distinct_groups *distinct,
+extern void dp_exact_distinct_finish(dp_distinct_groups *distinct);
+extern int64 dp_exact_distinct_of(const dp_distinct_groups *distinct,
 								  int64 group);
 
 /* ---- square_state.c ---- */
-extern List *dp_count_bounded_squares(const Aggref *asked, Oid type,
+extern List *dp_exact_bounded_squares(const Aggref *asked, Oid type,
 									  const dp_grid *grid);
-extern void dp_count_load_squares(const Datum *values, const bool *nulls,
+extern void dp_exact_load_squares(const Datum *values, const bool *nulls,
 									dp_cell *rows, dp_cell *sum,
 									dp_cell *squares);
 
 /* ---- pair_state.c ---- */
 
-extern List *dp_count_bounded_pairs(const Aggref *asked, Expr *first,
+extern List *dp_exact_bounded_pairs(const Aggref *asked, Expr *first,
 									const dp_grid *grid, Expr *second,
 									const dp_grid *second_grid);
-extern Expr *dp_count_row_pair(const Aggref *native);
-extern dp_pair_sums dp_count_read_pairs(const Datum *values,
+extern Expr *dp_exact_row_pair(const Aggref *native);
+extern dp_pair_sums dp_exact_read_pairs(const Datum *values,
 										const bool *nulls);
 
 /* ---- group_sums.c ---- */
@@ -174,9 +174,9 @@ typedef struct dp_ranges
 	int			n;
 } dp_ranges;
 
-extern dp_ranges dp_count_ranges(Oid type);
-extern List *dp_count_range_counts(const Aggref *asked, Oid type);
-extern Expr *dp_count_row_range(Expr *argument);
+extern dp_ranges dp_exact_ranges(Oid type);
+extern List *dp_exact_range_counts(const Aggref *asked, Oid type);
+extern Expr *dp_exact_row_range(Expr *argument);
 
 /* ---- group_sums.c: counts of public cells ---- */
 
@@ -188,10 +188,10 @@ typedef struct dp_tally_state
 } dp_tally_state;
 
 /* ---- group_sums.c: the public group of a row; numbers of groups ---- */
-extern Const *dp_count_group_keys(const dp_axis_finder *finder, Size length,
+extern Const *dp_exact_group_keys(const dp_axis_finder *finder, Size length,
 								  const int32 *map, int64 n, int32 places);
 
-/* A key: which argument, and its public values, by dp_count_group_keys. */
+/* A key: which argument, and its public values, by dp_exact_group_keys. */
 typedef struct dp_group_key
 {
 	int			argument;
@@ -213,12 +213,12 @@ typedef struct dp_group_value
 /* Most arguments of one dp_pg.group_sums beside state and spec. */
 #define DP_GROUP_ARGUMENTS_MAX (FUNC_MAX_ARGS - 2)
 
-extern Const *dp_count_group_spec(int64 groups, int arguments, int nkeys,
+extern Const *dp_exact_group_spec(int64 groups, int arguments, int nkeys,
 								  const dp_group_key *keys, int nvalues,
 								  const dp_group_value *values);
-extern Aggref *dp_count_group_sums(const Aggref *asked, const Const *spec,
+extern Aggref *dp_exact_group_sums(const Aggref *asked, const Const *spec,
 								   List *arguments);
-extern void *dp_count_group_number(Datum of, int64 group, int value);
+extern void *dp_exact_group_number(Datum of, int64 group, int value);
 
 /* ---- grid_counts.c: rows at each point of a grid ---- */
 
@@ -228,52 +228,52 @@ extern void *dp_count_group_number(Datum of, int64 group, int value);
 typedef struct dp_grid_counts dp_grid_counts;
 
 /* Add saved counts to state, or to a new one in `keep` if that is NULL. */
-extern dp_grid_counts *dp_count_grid_merge(dp_grid_counts *state, Datum saved,
+extern dp_grid_counts *dp_exact_grid_merge(dp_grid_counts *state, Datum saved,
 										   MemoryContext keep);
 
 /* Add one row at a point, counted from 0, likewise. */
-extern dp_grid_counts *dp_count_grid_add(dp_grid_counts *state, int64 points,
+extern dp_grid_counts *dp_exact_grid_add(dp_grid_counts *state, int64 points,
 										 int64 point, MemoryContext keep);
 
 /*
  * The most bytes of a state on a grid of `points` points, in memory or saved.
  */
-extern Size dp_count_grid_bytes(int64 points);
+extern Size dp_exact_grid_bytes(int64 points);
 
-/* The rows of a group by grid point, as dp_mech_quantile takes them. */
-extern void dp_count_grid_rank(const dp_grid_counts *state, int64 low,
+/* The rows of a group by grid point, as dp_noise_quantile takes them. */
+extern void dp_exact_grid_rank(const dp_grid_counts *state, int64 low,
 							   dp_ranked_rows *out);
-extern List *dp_count_grid_inner(const Aggref *asked, Oid type,
+extern List *dp_exact_grid_inner(const Aggref *asked, Oid type,
 								 const dp_grid *grid);
 
 /* ---- condition_counts.c ---- */
 typedef struct dp_condition_counting dp_condition_counting;
-extern dp_condition_counting *dp_count_conditions_plan(List *conditions);
+extern dp_condition_counting *dp_exact_conditions_plan(List *conditions);
 /*
  * The number of conditions that no table counts, so that each row evaluates
  * them.
  */
-extern int	dp_count_conditions_evaluated(const dp_condition_counting *c);
-extern Size dp_count_conditions_memory(const dp_condition_counting *c);
-extern List *dp_count_conditions_natives(const dp_condition_counting *counting,
+extern int	dp_exact_conditions_evaluated(const dp_condition_counting *c);
+extern Size dp_exact_conditions_memory(const dp_condition_counting *c);
+extern List *dp_exact_conditions_natives(const dp_condition_counting *counting,
 										 const Aggref *asked);
-extern void dp_count_conditions_load(const dp_condition_counting *counting,
+extern void dp_exact_conditions_load(const dp_condition_counting *counting,
 									 const Datum *values, const bool *nulls,
 									 int64 *counts);
-extern List *dp_count_conditions_evaluate(const Aggref *asked, List *all);
-extern int64 dp_count_conditions_load_one(const Datum *values,
+extern List *dp_exact_conditions_evaluate(const Aggref *asked, List *all);
+extern int64 dp_exact_conditions_load_one(const Datum *values,
 										  const bool *nulls, List *all, int i);
 
 /* ---- condition_match.c: single rows, for units with many ---- */
 
 typedef struct dp_condition_words dp_condition_words;
-extern void dp_count_words_check(int64 n);
-extern dp_condition_words *dp_count_words_plan(const List *conditions);
-extern int	dp_count_words_bits(const dp_condition_words *c);
-extern int	dp_count_words_weights(const dp_condition_words *c);
-extern void dp_count_words_pack(const dp_condition_words *c,
+extern void dp_exact_words_check(int64 n);
+extern dp_condition_words *dp_exact_words_plan(const List *conditions);
+extern int	dp_exact_words_bits(const dp_condition_words *c);
+extern int	dp_exact_words_weights(const dp_condition_words *c);
+extern void dp_exact_words_pack(const dp_condition_words *c,
 								const Datum *values, const bool *nulls,
 								uint64 *words);
-extern int	dp_count_words_total(const dp_condition_words *c, int i);
+extern int	dp_exact_words_total(const dp_condition_words *c, int i);
 
 #endif							/* DP_EXACT_H */

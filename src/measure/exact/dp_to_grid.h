@@ -3,8 +3,8 @@
  *	  Maps rows onto the public grid, for the inner aggregates.  Public,
  *	  because states of groups have the same form.
  *
- * A spec is a constant of the inner query that only dp_count_sum_spec builds
- * (or dp_count_fill_spec, if there is no constant).  The caller skips NaN;
+ * A spec is a constant of the inner query that only dp_exact_sum_spec builds
+ * (or dp_exact_fill_spec, if there is no constant).  The caller skips NaN;
  * infinities are clamped; the result depends only on the value, and nothing
  * here raises an error.
  */
@@ -33,7 +33,7 @@ typedef struct dp_sum_spec
 	int64		exponent;
 } dp_sum_spec;
 
-extern void dp_count_fill_spec(const dp_grid *grid, dp_sum_spec *spec);
+extern void dp_exact_fill_spec(const dp_grid *grid, dp_sum_spec *spec);
 
 /* The exact sum of rows, as stored in a state; a multiple of 8 bytes. */
 typedef struct dp_sum_state
@@ -118,13 +118,13 @@ numeric_bounds(const dp_sum_spec *spec)
 {
 	dp_numeric_bounds bounds;
 
-	bounds.low = dp_count_scale_numeric(int64_to_numeric(spec->low),
+	bounds.low = dp_exact_scale_numeric(int64_to_numeric(spec->low),
 										  (int) spec->exponent);
-	bounds.high = dp_count_scale_numeric(int64_to_numeric(spec->high),
+	bounds.high = dp_exact_scale_numeric(int64_to_numeric(spec->high),
 										   (int) spec->exponent);
-	bounds.factor = dp_count_scale_numeric(int64_to_numeric(1),
+	bounds.factor = dp_exact_scale_numeric(int64_to_numeric(1),
 											 -(int) spec->exponent);
-	bounds.half = dp_bridge_power_of_two(-1);
+	bounds.half = dp_base_power_of_two(-1);
 	return bounds;
 }
 

@@ -15,16 +15,16 @@
 #include "dp_exact.h"
 
 /* ---- native.c ---- */
-extern List *dp_count_exact(const Aggref *asked, const char *aggregate,
+extern List *dp_exact_exact(const Aggref *asked, const char *aggregate,
 							Oid type, const Const *spec, Oid result_type);
 
 /* ---- sum_state.c ---- */
-extern Const *dp_count_sum_spec(const dp_grid *grid);
+extern Const *dp_exact_sum_spec(const dp_grid *grid);
 
 /* ---- group_sums.c: counts of public cells ---- */
 
-extern void dp_count_check_call_site(FunctionCallInfo fcinfo);
-extern dp_tally_state *dp_count_tally_new(int64 n);
+extern void dp_exact_check_call_site(FunctionCallInfo fcinfo);
+extern dp_tally_state *dp_exact_tally_new(int64 n);
 
 /*
  * The state of a transition: checked once per call site, made at a group's
@@ -34,7 +34,7 @@ static inline dp_tally_state *
 dp_tally_state_of(FunctionCallInfo fcinfo, int64 n)
 {
 	if (unlikely(PG_ARGISNULL(0)))
-		return dp_count_tally_new(n);
+		return dp_exact_tally_new(n);
 	return (dp_tally_state *) PG_GETARG_POINTER(0);
 }
 
@@ -80,7 +80,7 @@ typedef struct dp_matches
 	dp_matched_condition *conditions;
 } dp_matches;
 
-extern dp_matches *dp_count_conditions_match(List *conditions,
+extern dp_matches *dp_exact_conditions_match(List *conditions,
 											 int most_columns);
 
 typedef enum dp_atom_kind

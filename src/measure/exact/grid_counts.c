@@ -73,9 +73,9 @@ typedef struct saved_counts
 	uint32		form;			/* not DP_COUNTS_HASH */
 } saved_counts;
 
-/* dp_count_grid_bytes: see dp_exact.h. */
+/* dp_exact_grid_bytes: see dp_exact.h. */
 Size
-dp_count_grid_bytes(int64 points)
+dp_exact_grid_bytes(int64 points)
 {
 	return sizeof(saved_counts) + sizeof(uint32) * (Size) points;
 }
@@ -99,7 +99,7 @@ set_dense(dp_grid_counts *state)
 	state->form = DP_COUNTS_DENSE;
 	state->dense =
 		MemoryContextAllocZero(GetMemoryChunkContext(state),
-							   dp_count_grid_bytes(state->cells));
+							   dp_exact_grid_bytes(state->cells));
 	state->owned = true;
 }
 
@@ -358,9 +358,9 @@ grid_load_state(Datum datum)
 
 /* ---- for the release ---- */
 
-/* dp_count_grid_add: see dp_exact.h. */
+/* dp_exact_grid_add: see dp_exact.h. */
 dp_grid_counts *
-dp_count_grid_add(dp_grid_counts *state, int64 points, int64 point,
+dp_exact_grid_add(dp_grid_counts *state, int64 points, int64 point,
 				  MemoryContext keep)
 {
 	if (state == NULL)
@@ -369,9 +369,9 @@ dp_count_grid_add(dp_grid_counts *state, int64 points, int64 point,
 	return state;
 }
 
-/* dp_count_grid_merge: see dp_exact.h. */
+/* dp_exact_grid_merge: see dp_exact.h. */
 dp_grid_counts *
-dp_count_grid_merge(dp_grid_counts *state, Datum saved, MemoryContext keep)
+dp_exact_grid_merge(dp_grid_counts *state, Datum saved, MemoryContext keep)
 {
 	MemoryContext old;
 	dp_grid_counts *other;
@@ -420,9 +420,9 @@ sorted_entries(const dp_grid_counts *state)
 	return entries;
 }
 
-/* dp_count_grid_rank: see dp_exact.h; NULL for a group without rows. */
+/* dp_exact_grid_rank: see dp_exact.h; NULL for a group without rows. */
 void
-dp_count_grid_rank(const dp_grid_counts *state, int64 low,
+dp_exact_grid_rank(const dp_grid_counts *state, int64 low,
 				   dp_ranked_rows *out)
 {
 	dp_counts_entry *entries;
@@ -465,9 +465,9 @@ dp_count_grid_rank(const dp_grid_counts *state, int64 low,
 static pg_noinline void
 check_call_site(FunctionCallInfo fcinfo)
 {
-	dp_bridge_check_call_site(fcinfo, !PG_ARGISNULL(2), "dp_pg.grid_counts",
-							  "Use dp_quantile, dp_median, dp_min or "
-							  "dp_max.");
+	dp_base_check_call_site(fcinfo, !PG_ARGISNULL(2), "dp_pg.grid_counts",
+							"Use dp_quantile, dp_median, dp_min or "
+							"dp_max.");
 }
 
 static pg_noinline dp_grid_counts *
@@ -475,7 +475,7 @@ first_state(FunctionCallInfo fcinfo, const dp_sum_spec *spec)
 {
 	MemoryContext context;
 
-	dp_bridge_require_aggregate(fcinfo, &context);
+	dp_base_require_aggregate(fcinfo, &context);
 	return grid_new(context, (uint32) (spec->high - spec->low + 1));
 }
 
@@ -529,7 +529,7 @@ dp_counts_combine(PG_FUNCTION_ARGS)
 	dp_grid_counts *other;
 	MemoryContext context;
 
-	dp_bridge_require_aggregate(fcinfo, &context);
+	dp_base_require_aggregate(fcinfo, &context);
 	if (PG_ARGISNULL(1))
 		return skip_row(fcinfo);
 	other = (dp_grid_counts *) PG_GETARG_POINTER(1);
@@ -553,16 +553,16 @@ dp_counts_save(PG_FUNCTION_ARGS)
 Datum
 dp_counts_load(PG_FUNCTION_ARGS)
 {
-	dp_bridge_require_aggregate(fcinfo, NULL);
+	dp_base_require_aggregate(fcinfo, NULL);
 	PG_RETURN_POINTER(grid_load_state(PG_GETARG_DATUM(0)));
 }
 
 /*
- * dp_count_grid_inner: the single aggregate dp_pg.grid_counts(argument, grid).
+ * dp_exact_grid_inner: the single aggregate dp_pg.grid_counts(argument, grid).
  */
 List *
-dp_count_grid_inner(const Aggref *asked, Oid type, const dp_grid *grid)
+dp_exact_grid_inner(const Aggref *asked, Oid type, const dp_grid *grid)
 {
-	return dp_count_exact(asked, "grid_counts", type, dp_count_sum_spec(grid),
+	return dp_exact_exact(asked, "grid_counts", type, dp_exact_sum_spec(grid),
 						  BYTEAOID);
 }

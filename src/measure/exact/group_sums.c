@@ -40,22 +40,22 @@ PG_FUNCTION_INFO_V1(dp_tally_state_in);
 PG_FUNCTION_INFO_V1(dp_tally_state_out);
 
 /*
- * dp_count_check_call_site
+ * dp_exact_check_call_site
  *	  0A000 unless called as a transition of an aggregate with a spec; marks
  *	  the call site as good.  A direct call of the aggregate can only pass NULL
  *	  as spec.
  */
 void
-dp_count_check_call_site(FunctionCallInfo fcinfo)
+dp_exact_check_call_site(FunctionCallInfo fcinfo)
 {
-	dp_bridge_check_call_site(fcinfo, !PG_ARGISNULL(PG_NARGS() - 1),
-							  "aggregate",
-							  "Use dp_histogram, dp_argmax or dp_topk.");
+	dp_base_check_call_site(fcinfo, !PG_ARGISNULL(PG_NARGS() - 1),
+							"aggregate",
+							"Use dp_histogram, dp_argmax or dp_topk.");
 }
 
-/* dp_count_tally_new: n counts of zero, in the current context. */
+/* dp_exact_tally_new: n counts of zero, in the current context. */
 dp_tally_state *
-dp_count_tally_new(int64 n)
+dp_exact_tally_new(int64 n)
 {
 	Size		size = offsetof(dp_tally_state, counts) + sizeof(int64) * n;
 	dp_tally_state *state = palloc0(size);
@@ -74,7 +74,7 @@ dp_tally_combine(PG_FUNCTION_ARGS)
 	int			i;
 
 	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
-		dp_count_check_call_site(fcinfo);
+		dp_exact_check_call_site(fcinfo);
 	a = (dp_tally_state *) PG_GETARG_POINTER(0);
 	b = (dp_tally_state *) PG_GETARG_POINTER(1);
 	if (a->n != b->n)
@@ -88,14 +88,14 @@ dp_tally_combine(PG_FUNCTION_ARGS)
 Datum
 dp_tally_state_in(PG_FUNCTION_ARGS)
 {
-	dp_bridge_forbid_input("dp_pg.tally_state");
+	dp_base_forbid_input("dp_pg.tally_state");
 }
 
 /* dp_tally_state_out: refuses with 0A000; a state is exact private counts. */
 Datum
 dp_tally_state_out(PG_FUNCTION_ARGS)
 {
-	dp_bridge_forbid_output("dp_pg.tally_state");
+	dp_base_forbid_output("dp_pg.tally_state");
 }
 
 /* ----------------
@@ -150,7 +150,8 @@ require_keys(FunctionCallInfo fcinfo, int argument, const char *function)
 static pg_noinline int64
 group_find_place(const group_keys *keys, Datum value, bool isnull)
 {
-	int64		place = dp_places_axis_find_flat(&keys->finder, value, isnull);
+	int64		place = dp_domains_axis_find_flat(&keys->finder, value,
+												  isnull);
 
 	if (place >= 0 && keys->map != 0)
 		place = ((const int32 *) ((const char *) keys + keys->map))[place];
@@ -194,12 +195,12 @@ dp_key_place(PG_FUNCTION_ARGS)
 }
 
 /*
- * dp_count_group_keys
+ * dp_exact_group_keys
  *	  The constant for these functions: public values for the look-up, and the
  *	  place for each of n values found (NULL: its own).
  */
 Const *
-dp_count_group_keys(const dp_axis_finder *finder, Size length,
+dp_exact_group_keys(const dp_axis_finder *finder, Size length,
 					const int32 *map, int64 n, int32 places)
 {
 	Size		size = MAXALIGN(offsetof(group_keys, finder) + length);
@@ -213,7 +214,7 @@ dp_count_group_keys(const dp_axis_finder *finder, Size length,
 		keys->map = (int64) size;
 	}
 	keys->size = places;
-	return dp_places_tally_spec_const(keys, size + mapped);
+	return dp_domains_tally_spec_const(keys, size + mapped);
 }
 
 /* ----------------
@@ -280,9 +281,9 @@ check_call_site(FunctionCallInfo fcinfo)
 	MemoryContext old;
 	int			i;
 
-	dp_bridge_check_call_site(fcinfo, PG_NARGS() >= 2 && !PG_ARGISNULL(1) &&
-							  !get_fn_expr_variadic(fcinfo->flinfo),
-							  "dp_pg.group_sums", "Use dp_count or dp_sum.");
+	dp_base_check_call_site(fcinfo, PG_NARGS() >= 2 && !PG_ARGISNULL(1) &&
+							!get_fn_expr_variadic(fcinfo->flinfo),
+							"dp_pg.group_sums", "Use dp_count or dp_sum.");
 	spec = (const group_spec *) PG_GETARG_POINTER(1);
 	if (PG_NARGS() != spec->arguments)
 		elog(ERROR, "dp_pg.group_sums got %d arguments", PG_NARGS());
@@ -388,7 +389,7 @@ dp_group_sum_combine(PG_FUNCTION_ARGS)
 	int			i;
 
 	if (unlikely(fcinfo->flinfo->fn_extra == NULL))
-		dp_count_check_call_site(fcinfo);
+		dp_exact_check_call_site(fcinfo);
 	a = (group_state *) PG_GETARG_POINTER(0);
 	b = (const group_state *) PG_GETARG_POINTER(1);
 	if (a->groups != b->groups || a->sums != b->sums || a->counts != b->counts)
@@ -413,12 +414,12 @@ dp_group_sum_combine(PG_FUNCTION_ARGS)
 /* ---- for the release ---- */
 
 /*
- * dp_count_group_spec
+ * dp_exact_group_spec
  *	  The constant for dp_pg.group_sums with so many further arguments; sums
  *	  come before counts in `values`.
  */
 Const *
-dp_count_group_spec(int64 groups, int arguments, int nkeys,
+dp_exact_group_spec(int64 groups, int arguments, int nkeys,
 					const dp_group_key *keys, int nvalues,
 					const dp_group_value *values)
 {
@@ -443,7 +444,7 @@ dp_count_group_spec(int64 groups, int arguments, int nkeys,
 		spec->values[i].argument = values[i].argument + 2;
 		if (values[i].grid == NULL)
 			continue;
-		dp_count_fill_spec(values[i].grid, &spec->values[i].grid);
+		dp_exact_fill_spec(values[i].grid, &spec->values[i].grid);
 		spec->sums++;
 	}
 	spec->words = group_words(spec->sums, nvalues - spec->sums);
@@ -458,26 +459,26 @@ dp_count_group_spec(int64 groups, int arguments, int nkeys,
 		memcpy((char *) spec + size, flat, VARSIZE(flat));
 		size += MAXALIGN(VARSIZE(flat));
 	}
-	return dp_places_tally_spec_const(spec, at);
+	return dp_domains_tally_spec_const(spec, at);
 }
 
-/* dp_count_group_sums: dp_pg.group_sums(spec, arguments). */
+/* dp_exact_group_sums: dp_pg.group_sums(spec, arguments). */
 Aggref *
-dp_count_group_sums(const Aggref *asked, const Const *spec, List *arguments)
+dp_exact_group_sums(const Aggref *asked, const Const *spec, List *arguments)
 {
 	Oid			types[2] = {spec->consttype, ANYOID};
 
-	return dp_count_native(asked, dp_catalog_function("group_sums", 2, types),
+	return dp_exact_native(asked, dp_catalog_function("group_sums", 2, types),
 						   dp_catalog_type("tally_state"),
 						   lcons((void *) spec, arguments));
 }
 
 /*
- * dp_count_group_number: a value's number in a group: an int64, or a
+ * dp_exact_group_number: a value's number in a group: an int64, or a
  * dp_sum_state.
  */
 void *
-dp_count_group_number(Datum of, int64 group, int value)
+dp_exact_group_number(Datum of, int64 group, int value)
 {
 	group_state *state = (group_state *) DatumGetPointer(of);
 	int			sums = Min(value, state->sums);
@@ -505,11 +506,11 @@ dp_count_group_number(Datum of, int64 group, int value)
 #define LEAST_OTHER (-40)
 #define MOST_OTHER 80
 
-/* dp_count_ranges: the ranges of a numeric type. */
+/* dp_exact_ranges: the ranges of a numeric type. */
 dp_ranges
-dp_count_ranges(Oid type)
+dp_exact_ranges(Oid type)
 {
-	bool		integers = dp_places_is_integer(type);
+	bool		integers = dp_domains_is_integer(type);
 	dp_ranges	ranges;
 
 	ranges.least = integers ? LEAST_INTEGER : LEAST_OTHER;
@@ -522,7 +523,7 @@ dp_count_ranges(Oid type)
 static int
 place_of_integer(int64 x)
 {
-	const dp_ranges ranges = dp_count_ranges(INT8OID);
+	const dp_ranges ranges = dp_exact_ranges(INT8OID);
 	uint64		size = x < 0 ? -(uint64) x : (uint64) x;
 	int			place;
 
@@ -536,7 +537,7 @@ place_of_integer(int64 x)
 static int
 place_of_double(double x)
 {
-	const dp_ranges ranges = dp_count_ranges(FLOAT8OID);
+	const dp_ranges ranges = dp_exact_ranges(FLOAT8OID);
 	int			exponent;
 	int			place;
 
@@ -566,7 +567,7 @@ place_of_numeric(Numeric x)
 static Datum
 count_place(FunctionCallInfo fcinfo, Oid type, int place)
 {
-	dp_tally_state *state = dp_tally_state_of(fcinfo, dp_count_ranges(type).n);
+	dp_tally_state *state = dp_tally_state_of(fcinfo, dp_exact_ranges(type).n);
 
 	if (place >= 0)
 		state->counts[place]++;
@@ -580,7 +581,7 @@ count_place(FunctionCallInfo fcinfo, Oid type, int place)
 	dp_range_add_##type(PG_FUNCTION_ARGS) \
 	{ \
 		if (unlikely(fcinfo->flinfo->fn_extra == NULL)) \
-			dp_count_check_call_site(fcinfo); \
+			dp_exact_check_call_site(fcinfo); \
 		return count_place(fcinfo, oid, \
 						   PG_ARGISNULL(1) ? -1 : place_of(get(1))); \
 	} \
@@ -625,20 +626,20 @@ widen(Expr *argument, Oid type)
 }
 
 /*
- * dp_count_range_counts
+ * dp_exact_range_counts
  *	  dp_pg.range_counts of the argument, which is of this base type.
  */
 List *
-dp_count_range_counts(const Aggref *asked, Oid type)
+dp_exact_range_counts(const Aggref *asked, Oid type)
 {
 	TargetEntry *given = linitial(asked->args);
 	Expr	   *argument = widen(copyObject(given->expr), type);
-	Const	   *spec = dp_places_tally_spec_const(palloc0(sizeof(int64)),
+	Const	   *spec = dp_domains_tally_spec_const(palloc0(sizeof(int64)),
 												 sizeof(int64));
 	Oid			types[2] = {getBaseType(exprType((Node *) argument)),
 	spec->consttype};
 
-	return list_make1(dp_count_native(asked,
+	return list_make1(dp_exact_native(asked,
 									  dp_catalog_function("range_counts", 2,
 														  types),
 									  dp_catalog_type("tally_state"),
@@ -646,12 +647,12 @@ dp_count_range_counts(const Aggref *asked, Oid type)
 }
 
 /*
- * dp_count_row_range
+ * dp_exact_row_range
  *	  The place of such an aggregate's argument, as bigint; NULL for NULL and
  *	  NaN.
  */
 Expr *
-dp_count_row_range(Expr *argument)
+dp_exact_row_range(Expr *argument)
 {
 	Oid			type = getBaseType(exprType((Node *) argument));
 

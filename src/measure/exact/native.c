@@ -23,12 +23,12 @@
  */
 
 /*
- * dp_count_native
+ * dp_exact_native
  *	  An exact aggregate of the inner query with the FILTER of the aggregate
  *	  `asked`.  `arguments` are expressions; NIL means count(*).
  */
 Aggref *
-dp_count_native(const Aggref *asked, Oid function, Oid result_type,
+dp_exact_native(const Aggref *asked, Oid function, Oid result_type,
 				List *arguments)
 {
 	Aggref	   *native = makeNode(Aggref);
@@ -59,18 +59,18 @@ dp_count_native(const Aggref *asked, Oid function, Oid result_type,
 }
 
 /*
- * dp_count_exact
+ * dp_exact_exact
  *	  dp_pg.<aggregate>(argument, spec) as declared for `type`, with this
  *	  result type.
  */
 List *
-dp_count_exact(const Aggref *asked, const char *aggregate, Oid type,
+dp_exact_exact(const Aggref *asked, const char *aggregate, Oid type,
 			   const Const *spec, Oid result_type)
 {
 	TargetEntry *argument = linitial(asked->args);
 	Oid			types[2] = {type, spec->consttype};
 
-	return list_make1(dp_count_native(asked,
+	return list_make1(dp_exact_native(asked,
 									  dp_catalog_function(aggregate, 2, types),
 									  result_type,
 									  list_make2(argument->expr,
@@ -94,13 +94,13 @@ dp_count_exact(const Aggref *asked, const char *aggregate, Oid type,
 #define MAX_EXPONENT 1010		/* of a granule: 2^-e stays a normal double */
 
 /*
- * dp_count_scale_numeric
+ * dp_exact_scale_numeric
  *	  x * 2^exponent, exactly; never fails for x in the range of double.
  */
 Numeric
-dp_count_scale_numeric(Numeric x, int exponent)
+dp_exact_scale_numeric(Numeric x, int exponent)
 {
-	return dp_numeric_call2(numeric_mul, x, dp_bridge_power_of_two(exponent));
+	return dp_numeric_call2(numeric_mul, x, dp_base_power_of_two(exponent));
 }
 
 static int64
@@ -108,9 +108,9 @@ to_granules(Numeric x, PGFunction round)
 {
 	dp_int128	value;
 
-	if (!dp_bridge_numeric_to_int128(dp_numeric_call1(round, x), &value) ||
+	if (!dp_base_numeric_to_int128(dp_numeric_call1(round, x), &value) ||
 		value > PG_INT64_MAX || value < PG_INT64_MIN)
-		dp_bridge_raise_parameter(
+		dp_base_raise_parameter(
 			"bounds are too far from zero for their distance",
 			"Use bounds further apart, or declare a coarser "
 			"granule.");
@@ -143,16 +143,16 @@ default_exponent(Numeric lower, Numeric upper, bool outward, int *exponent)
 		*exponent = 0;
 		return true;
 	}
-	if (!dp_bridge_floor_log2(width, exponent))
+	if (!dp_base_floor_log2(width, exponent))
 		return false;
 	*exponent -= DEFAULT_BITS;
-	if (outward && dp_bridge_floor_log2(greatest_size(lower, upper), &size))
+	if (outward && dp_base_floor_log2(greatest_size(lower, upper), &size))
 		*exponent = Max(*exponent, size - FLOAT_BITS);
 	return true;
 }
 
 /*
- * dp_count_grid
+ * dp_exact_grid
  *	  The grid of bounds lower <= upper; granule NULL means the default.  Its
  *	  ends are within the bounds, but outside if `outward`, or if no grid point
  *	  lies between bounds without a given granule.
@@ -161,7 +161,7 @@ default_exponent(Numeric lower, Numeric upper, bool outward, int *exponent)
  * not fit into 64 bits.
  */
 dp_grid
-dp_count_grid(Numeric lower, Numeric upper, Numeric granule, bool integers,
+dp_exact_grid(Numeric lower, Numeric upper, Numeric granule, bool integers,
 			  bool outward)
 {
 	dp_grid		grid;
@@ -172,24 +172,24 @@ dp_count_grid(Numeric lower, Numeric upper, Numeric granule, bool integers,
 
 	if (numeric_is_nan(lower) || numeric_is_nan(upper) ||
 		numeric_is_inf(lower) || numeric_is_inf(upper))
-		dp_bridge_raise_parameter(
+		dp_base_raise_parameter(
 			"bounds must be finite numbers",
 			"Give the smallest and the largest value that a row may "
 			"contribute.");
 	if (dp_numeric_compare(lower, upper) > 0)
-		dp_bridge_raise_parameter(
+		dp_base_raise_parameter(
 			"lower bound must not be above upper bound",
 			"Give the smaller bound first.");
 	grid.exponent = 0;
 	if (granule != NULL)
-		fits = dp_bridge_floor_log2(granule, &grid.exponent);
+		fits = dp_base_floor_log2(granule, &grid.exponent);
 	else if (!integers)
 		fits = default_exponent(lower, upper, outward, &grid.exponent);
 	if (!fits || abs(grid.exponent) > MAX_EXPONENT)
-		dp_bridge_raise_parameter(
+		dp_base_raise_parameter(
 			"bounds are out of range",
 			"Use bounds between 1e-290 and 1e308 in size.");
-	scale = dp_bridge_power_of_two(-grid.exponent);
+	scale = dp_base_power_of_two(-grid.exponent);
 	low = dp_numeric_call2(numeric_mul, lower, scale);
 	high = dp_numeric_call2(numeric_mul, upper, scale);
 	grid.low = to_granules(low, outward ? numeric_floor : numeric_ceil);
@@ -197,7 +197,7 @@ dp_count_grid(Numeric lower, Numeric upper, Numeric granule, bool integers,
 	if (grid.low <= grid.high)
 		return grid;
 	if (integers || granule != NULL)
-		dp_bridge_raise_parameter(
+		dp_base_raise_parameter(
 			"no grid point lies between the bounds",
 			integers ? "Bounds of an integer column must enclose an "
 			"integer." : "Use wider bounds or a finer granule.");
@@ -207,14 +207,14 @@ dp_count_grid(Numeric lower, Numeric upper, Numeric granule, bool integers,
 }
 
 /*
- * dp_count_grid_value
+ * dp_exact_grid_value
  *	  granules * 2^exponent as numeric, exactly: with -exponent digits after
  *	  the point if exponent is negative.  Fewer digits would be another value,
  *	  perhaps outside the bounds.
  */
 Numeric
-dp_count_grid_value(const dp_grid *grid, dp_int128 granules)
+dp_exact_grid_value(const dp_grid *grid, dp_int128 granules)
 {
-	return dp_count_scale_numeric(dp_bridge_int128_to_numeric(granules),
+	return dp_exact_scale_numeric(dp_base_int128_to_numeric(granules),
 									grid->exponent);
 }

@@ -58,10 +58,10 @@ check_call_site(FunctionCallInfo fcinfo)
 {
 	bool		combines = PG_NARGS() == 2;
 
-	dp_bridge_check_call_site(fcinfo, !PG_ARGISNULL(0) &&
-							  (combines ? !PG_ARGISNULL(1) :
-							   !PG_ARGISNULL(2) && !PG_ARGISNULL(4)),
-							  "dp_pg.bounded_pairs", "Use dp_corr.");
+	dp_base_check_call_site(fcinfo, !PG_ARGISNULL(0) &&
+							(combines ? !PG_ARGISNULL(1) :
+							 !PG_ARGISNULL(2) && !PG_ARGISNULL(4)),
+							"dp_pg.bounded_pairs", "Use dp_corr.");
 	if (combines)
 		return;
 	check_width((const dp_sum_spec *) PG_GETARG_POINTER(2));
@@ -104,7 +104,7 @@ Datum
 dp_pair_state_in(PG_FUNCTION_ARGS)
 {
 	if (PG_GETARG_CSTRING(0)[0] != '\0')
-		dp_bridge_forbid_input("dp_pg.pair_state");
+		dp_base_forbid_input("dp_pg.pair_state");
 	PG_RETURN_POINTER(palloc0(sizeof(dp_pair_sums)));
 }
 
@@ -112,7 +112,7 @@ dp_pair_state_in(PG_FUNCTION_ARGS)
 Datum
 dp_pair_state_out(PG_FUNCTION_ARGS)
 {
-	dp_bridge_forbid_output("dp_pg.pair_state");
+	dp_base_forbid_output("dp_pg.pair_state");
 }
 
 /* dp_granule_pair: (x, spec, y, spec) -> bigint, NULL for a skipped row. */
@@ -135,26 +135,26 @@ dp_granule_pair(PG_FUNCTION_ARGS)
 
 /* ---- for the release ---- */
 
-/* dp_count_bounded_pairs: dp_pg.bounded_pairs(first, grid, second, grid). */
+/* dp_exact_bounded_pairs: dp_pg.bounded_pairs(first, grid, second, grid). */
 List *
-dp_count_bounded_pairs(const Aggref *asked, Expr *first, const dp_grid *grid,
+dp_exact_bounded_pairs(const Aggref *asked, Expr *first, const dp_grid *grid,
 					   Expr *second, const dp_grid *second_grid)
 {
 	Oid			spec = dp_catalog_type("sum_spec");
 	Oid			types[4] = {FLOAT8OID, spec, FLOAT8OID, spec};
-	List	   *arguments = list_make4(first, dp_count_sum_spec(grid), second,
-									   dp_count_sum_spec(second_grid));
+	List	   *arguments = list_make4(first, dp_exact_sum_spec(grid), second,
+									   dp_exact_sum_spec(second_grid));
 
-	return list_make1(dp_count_native(asked,
+	return list_make1(dp_exact_native(asked,
 									  dp_catalog_function("bounded_pairs", 4,
 														  types),
 									  dp_catalog_type("pair_state"),
 									  arguments));
 }
 
-/* dp_count_row_pair: dp_pg.granule_pair of such an aggregate's arguments. */
+/* dp_exact_row_pair: dp_pg.granule_pair of such an aggregate's arguments. */
 Expr *
-dp_count_row_pair(const Aggref *native)
+dp_exact_row_pair(const Aggref *native)
 {
 	List	   *arguments = NIL;
 	Oid			types[4];
@@ -174,12 +174,12 @@ dp_count_row_pair(const Aggref *native)
 }
 
 /*
- * dp_count_read_pairs
+ * dp_exact_read_pairs
  *	  The sums in an inner pair_state; NULL only for a group without rows,
  *	  since the aggregate starts at zero.
  */
 dp_pair_sums
-dp_count_read_pairs(const Datum *values, const bool *nulls)
+dp_exact_read_pairs(const Datum *values, const bool *nulls)
 {
 	dp_pair_sums none = {0};
 

@@ -52,13 +52,13 @@ DP_INTEGER_TRANSITION(dp_granules_date, PG_GETARG_DATEADT)
 DP_INTEGER_TRANSITION(dp_granules_timestamp, PG_GETARG_TIMESTAMP)
 
 /*
- * dp_count_row_granules
+ * dp_exact_row_granules
  *	  dp_pg.granules(argument, grid); the argument has this base type.
  */
 Expr *
-dp_count_row_granules(Expr *argument, Oid type, const dp_grid *grid)
+dp_exact_row_granules(Expr *argument, Oid type, const dp_grid *grid)
 {
-	Const	   *spec = dp_count_sum_spec(grid);
+	Const	   *spec = dp_exact_sum_spec(grid);
 	Oid			types[2] = {type, spec->consttype};
 
 	return (Expr *) makeFuncExpr(dp_catalog_function("granules", 2, types),

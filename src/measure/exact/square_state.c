@@ -42,10 +42,10 @@ check_call_site(FunctionCallInfo fcinfo)
 {
 	const dp_sum_spec *spec;
 
-	dp_bridge_check_call_site(fcinfo, !PG_ARGISNULL(0) &&
-							  !PG_ARGISNULL(PG_NARGS() - 1),
-							  "dp_pg.bounded_squares",
-							  "Use dp_variance or dp_stddev.");
+	dp_base_check_call_site(fcinfo, !PG_ARGISNULL(0) &&
+							!PG_ARGISNULL(PG_NARGS() - 1),
+							"dp_pg.bounded_squares",
+							"Use dp_variance or dp_stddev.");
 	if (PG_NARGS() < 3)
 		return;
 	spec = (const dp_sum_spec *) PG_GETARG_POINTER(2);
@@ -98,7 +98,7 @@ Datum
 dp_square_state_in(PG_FUNCTION_ARGS)
 {
 	if (PG_GETARG_CSTRING(0)[0] != '\0')
-		dp_bridge_forbid_input("dp_pg.square_state");
+		dp_base_forbid_input("dp_pg.square_state");
 	PG_RETURN_POINTER(palloc0(sizeof(dp_square_state)));
 }
 
@@ -106,29 +106,29 @@ dp_square_state_in(PG_FUNCTION_ARGS)
 Datum
 dp_square_state_out(PG_FUNCTION_ARGS)
 {
-	dp_bridge_forbid_output("dp_pg.square_state");
+	dp_base_forbid_output("dp_pg.square_state");
 }
 
 /* ---- for the release ---- */
 
 /*
- * dp_count_bounded_squares: the single aggregate
+ * dp_exact_bounded_squares: the single aggregate
  * dp_pg.bounded_squares(argument, grid).
  */
 List *
-dp_count_bounded_squares(const Aggref *asked, Oid type, const dp_grid *grid)
+dp_exact_bounded_squares(const Aggref *asked, Oid type, const dp_grid *grid)
 {
-	return dp_count_exact(asked, "bounded_squares", type,
-						  dp_count_sum_spec(grid),
+	return dp_exact_exact(asked, "bounded_squares", type,
+						  dp_exact_sum_spec(grid),
 						  dp_catalog_type("square_state"));
 }
 
 /*
- * dp_count_load_squares
+ * dp_exact_load_squares
  *	  Add an inner square_state (never NULL: the aggregate starts at zero).
  */
 void
-dp_count_load_squares(const Datum *values, const bool *nulls,
+dp_exact_load_squares(const Datum *values, const bool *nulls,
 						dp_cell *rows, dp_cell *sum, dp_cell *squares)
 {
 	const dp_square_state *state;

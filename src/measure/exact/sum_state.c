@@ -9,7 +9,7 @@
  * row changes it by a bounded amount, exactly (doc/theory.md T40).
  *
  * Representation.  sum_state is a flat fixed-length type updated in place;
- * sum_spec is a constant that only dp_count_sum_spec builds (its input
+ * sum_spec is a constant that only dp_exact_sum_spec builds (its input
  * function refuses).  Both hold 8-byte aligned words only.
  *
  * What a row adds is in transitions.h.
@@ -30,9 +30,9 @@
 static pg_noinline void
 check_call_site(FunctionCallInfo fcinfo)
 {
-	dp_bridge_check_call_site(fcinfo, !PG_ARGISNULL(0) &&
-							  !PG_ARGISNULL(PG_NARGS() - 1),
-							  "dp_pg.bounded_sum", "Use dp_sum or dp_avg.");
+	dp_base_check_call_site(fcinfo, !PG_ARGISNULL(0) &&
+							!PG_ARGISNULL(PG_NARGS() - 1),
+							"dp_pg.bounded_sum", "Use dp_sum or dp_avg.");
 }
 
 static inline Datum
@@ -73,7 +73,7 @@ Datum
 dp_sum_state_in(PG_FUNCTION_ARGS)
 {
 	if (PG_GETARG_CSTRING(0)[0] != '\0')
-		dp_bridge_forbid_input("dp_pg.sum_state");
+		dp_base_forbid_input("dp_pg.sum_state");
 	PG_RETURN_POINTER(palloc0(sizeof(dp_sum_state)));
 }
 
@@ -81,14 +81,14 @@ dp_sum_state_in(PG_FUNCTION_ARGS)
 Datum
 dp_sum_state_out(PG_FUNCTION_ARGS)
 {
-	dp_bridge_forbid_output("dp_pg.sum_state");
+	dp_base_forbid_output("dp_pg.sum_state");
 }
 
-/* dp_sum_spec_in: refuses with 0A000; see dp_count_sum_spec. */
+/* dp_sum_spec_in: refuses with 0A000; see dp_exact_sum_spec. */
 Datum
 dp_sum_spec_in(PG_FUNCTION_ARGS)
 {
-	dp_bridge_forbid_input("dp_pg.sum_spec");
+	dp_base_forbid_input("dp_pg.sum_spec");
 }
 
 /* dp_sum_spec_out: a placeholder, for printed plans. */
@@ -101,12 +101,12 @@ dp_sum_spec_out(PG_FUNCTION_ARGS)
 /* ---- for the release ---- */
 
 /*
- * dp_count_fill_spec
+ * dp_exact_fill_spec
  *	  Convert the grid to the form for transition functions.  Looks up nothing,
  *	  since they call this at their first row.
  */
 void
-dp_count_fill_spec(const dp_grid *grid, dp_sum_spec *spec)
+dp_exact_fill_spec(const dp_grid *grid, dp_sum_spec *spec)
 {
 	spec->low = grid->low;
 	spec->high = grid->high;
@@ -116,24 +116,24 @@ dp_count_fill_spec(const dp_grid *grid, dp_sum_spec *spec)
 	spec->exponent = grid->exponent;
 }
 
-/* dp_count_sum_spec: the grid as a constant of the inner query. */
+/* dp_exact_sum_spec: the grid as a constant of the inner query. */
 Const *
-dp_count_sum_spec(const dp_grid *grid)
+dp_exact_sum_spec(const dp_grid *grid)
 {
 	dp_sum_spec *spec = palloc0(sizeof(dp_sum_spec));
 
-	dp_count_fill_spec(grid, spec);
+	dp_exact_fill_spec(grid, spec);
 	return makeConst(dp_catalog_type("sum_spec"), -1, InvalidOid,
 					 sizeof(dp_sum_spec), PointerGetDatum(spec), false,
 					 false);
 }
 
 /*
- * dp_count_load_sum
+ * dp_exact_load_sum
  *	  Add an inner sum_state (never NULL: the aggregate starts at zero).
  */
 void
-dp_count_load_sum(const Datum *values, const bool *nulls, dp_cell *rows,
+dp_exact_load_sum(const Datum *values, const bool *nulls, dp_cell *rows,
 					dp_cell *sum)
 {
 	const dp_sum_state *state;
@@ -146,14 +146,14 @@ dp_count_load_sum(const Datum *values, const bool *nulls, dp_cell *rows,
 }
 
 /*
- * dp_count_bounded_sum
+ * dp_exact_bounded_sum
  *	  The single aggregate dp_pg.bounded_sum(argument, grid); the argument has
  *	  this base type.
  */
 List *
-dp_count_bounded_sum(const Aggref *asked, Oid type, const dp_grid *grid)
+dp_exact_bounded_sum(const Aggref *asked, Oid type, const dp_grid *grid)
 {
-	return dp_count_exact(asked, "bounded_sum", type,
-						  dp_count_sum_spec(grid),
+	return dp_exact_exact(asked, "bounded_sum", type,
+						  dp_exact_sum_spec(grid),
 						  dp_catalog_type("sum_state"));
 }

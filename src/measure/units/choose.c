@@ -42,24 +42,24 @@ typedef struct part_sum
 	dp_int128	numbers[NUMBERS];
 } part_sum;
 
-struct dp_bound_sums
+struct dp_units_sums
 {
-	const dp_bound_spec *spec;
+	const dp_units_spec *spec;
 	part_sum   *sums;			/* columns of a group side by side */
 };
 
 /* Numbers of a column's part, without rows; -1: parts are not added up. */
 static int
-choose_numbers_of(dp_bound_kind kind)
+choose_numbers_of(dp_units_kind kind)
 {
 	switch (kind)
 	{
-		case DP_BOUND_COUNT:
+		case DP_UNITS_COUNT:
 			return 0;
-		case DP_BOUND_SUM:
-		case DP_BOUND_MEAN:
+		case DP_UNITS_SUM:
+		case DP_UNITS_MEAN:
 			return 1;
-		case DP_BOUND_SQUARES:
+		case DP_UNITS_SQUARES:
 			return 3;
 		default:
 			return -1;
@@ -67,7 +67,7 @@ choose_numbers_of(dp_bound_kind kind)
 }
 
 static Size
-sums_bytes(const dp_bound_spec *spec)
+sums_bytes(const dp_units_spec *spec)
 {
 	return sizeof(part_sum) * spec->groups * spec->ncolumns;
 }
@@ -78,7 +78,7 @@ sums_bytes(const dp_bound_spec *spec)
  *	  are not added up, or there are too many groups.
  */
 static int
-sums_most(const dp_bound_spec *spec)
+sums_most(const dp_units_spec *spec)
 {
 	int			i;
 
@@ -88,7 +88,7 @@ sums_most(const dp_bound_spec *spec)
 	if (spec->law != NULL || spec->ncolumns == 0 || spec->groups == 0 ||
 		spec->groups > (int64) (SUMS / sizeof(part_sum)))
 		return 0;
-	return (int) Min(SUMS / sums_bytes(spec), DP_BOUND_HELPERS);
+	return (int) Min(SUMS / sums_bytes(spec), DP_UNITS_HELPERS);
 }
 
 /*
@@ -96,22 +96,22 @@ sums_most(const dp_bound_spec *spec)
  *	  Sums of no parts, in the current context; sums_most must be
  *	  above 0.
  */
-static dp_bound_sums *
-sums_create(const dp_bound_spec *spec)
+static dp_units_sums *
+sums_create(const dp_units_spec *spec)
 {
-	dp_bound_sums *sums = palloc(sizeof(dp_bound_sums));
+	dp_units_sums *sums = palloc(sizeof(dp_units_sums));
 
 	sums->spec = spec;
 	sums->sums = palloc0(sums_bytes(spec));
 	return sums;
 }
 
-/* sums_put: a dp_bound_sink that threads may call. */
+/* sums_put: a dp_units_sink that threads may call. */
 static void
 sums_put(void *context, int64 group, int column,
-		 const dp_bound_part *part)
+		 const dp_units_part *part)
 {
-	const dp_bound_sums *sums = context;
+	const dp_units_sums *sums = context;
 	int			n = choose_numbers_of(sums->spec->columns[column].kind);
 	part_sum   *sum = &sums->sums[group * sums->spec->ncolumns + column];
 	int			i;
@@ -124,10 +124,10 @@ sums_put(void *context, int64 group, int column,
 
 /* sums_give: to the sink of a job, each as a part; they are freed. */
 static void
-sums_give(dp_bound_sums *sums, const dp_bound_job *job)
+sums_give(dp_units_sums *sums, const dp_units_job *job)
 {
 	const part_sum *sum = sums->sums;
-	dp_bound_part part = {0};
+	dp_units_part part = {0};
 	int64		group;
 	int			column;
 
@@ -158,7 +158,7 @@ typedef struct kept_group
 
 typedef struct chooser
 {
-	const dp_bound_job *job;
+	const dp_units_job *job;
 	kept_group *groups;			/* of the current unit */
 	int64		room;			/* of groups */
 	uint64	   *ranks;			/* of a unit with very many rows */
@@ -196,23 +196,23 @@ compare_ranks(const uint64 *a, const uint64 *b)
 #include "lib/sort_template.h"
 
 static inline uint64
-choose_rank_of(const chooser *c, const dp_bound_record *record)
+choose_rank_of(const chooser *c, const dp_units_record *record)
 {
-	return dp_bound_rank(record->key, dp_bound_group_of(c->job->layout,
+	return dp_units_rank(record->key, dp_units_group_of(c->job->layout,
 														record));
 }
 
 /* ---- in memory ---- */
 
 static void
-choose_add_up(const chooser *c, const dp_bound_entry *entries, int64 n,
+choose_add_up(const chooser *c, const dp_units_entry *entries, int64 n,
 			  bool ranked)
 {
-	dp_bound_rows rows = {c->job->layout, entries, n};
+	dp_units_rows rows = {c->job->layout, entries, n};
 
 	rows.group = entries[0].group;
 	rows.ranked = ranked;
-	dp_bound_rows_add_up(c->job, &rows);
+	dp_units_rows_add_up(c->job, &rows);
 }
 
 static kept_group *
@@ -252,7 +252,7 @@ keep_group(chooser *c, int64 n, const kept_group *group)
 
 /* Choose groups of one unit, from entries by group; a single one is kept. */
 static void
-choose_unit(chooser *c, const dp_bound_entry *entries, int64 n)
+choose_unit(chooser *c, const dp_units_entry *entries, int64 n)
 {
 	int64		kappa = c->job->spec->kappa;
 	int64		ngroups = 0;
@@ -270,7 +270,7 @@ choose_unit(chooser *c, const dp_bound_entry *entries, int64 n)
 		for (group.end = group.start + 1; group.end < n &&
 			 entries[group.end].group == group.group; group.end++)
 			;
-		group.rank = dp_bound_rank(entries[group.start].key, group.group);
+		group.rank = dp_units_rank(entries[group.start].key, group.group);
 		ngroups = keep_group(c, ngroups, &group);
 	}
 	if (ngroups > kappa)
@@ -282,20 +282,20 @@ choose_unit(chooser *c, const dp_bound_entry *entries, int64 n)
 
 /* Add up entries by unit and group; chosen: every group is kept. */
 static void
-choose_sorted(chooser *c, const dp_bound_entry *entries, int64 n, bool chosen)
+choose_sorted(chooser *c, const dp_units_entry *entries, int64 n, bool chosen)
 {
-	const dp_bound_layout *layout = c->job->layout;
+	const dp_units_layout *layout = c->job->layout;
 	int64		start;
 	int64		end;
 
 	for (start = 0; start < n; start = end)
 	{
-		const dp_bound_entry *first = &entries[start];
+		const dp_units_entry *first = &entries[start];
 
 		for (end = start + 1; end < n && entries[end].key == first->key &&
 			 (!layout->named ||
-			  dp_bound_compare_units(layout, entries[end].record,
-									 first->record) == 0) &&
+			  dp_units_compare(layout, entries[end].record,
+							   first->record) == 0) &&
 			 (!chosen || entries[end].group == first->group); end++)
 			if (end + AHEAD < n)
 				__builtin_prefetch(entries[end + AHEAD].record);
@@ -306,16 +306,16 @@ choose_sorted(chooser *c, const dp_bound_entry *entries, int64 n, bool chosen)
 	}
 }
 
-/* dp_bound_visitor: rows of units */
+/* dp_units_visitor: rows of units */
 static void
-choose_loaded(void *context, const dp_bound_entry *entries, int64 n)
+choose_loaded(void *context, const dp_units_entry *entries, int64 n)
 {
 	choose_sorted(context, entries, n, false);
 }
 
-/* dp_bound_visitor: rows of kept groups */
+/* dp_units_visitor: rows of kept groups */
 static void
-add_loaded(void *context, const dp_bound_entry *entries, int64 n)
+add_loaded(void *context, const dp_units_entry *entries, int64 n)
 {
 	choose_sorted(context, entries, n, true);
 }
@@ -327,30 +327,30 @@ add_loaded(void *context, const dp_bound_entry *entries, int64 n)
  * a copy of a record of it; NULL when there is none.  Different units hardly
  * ever share a key.
  */
-static dp_bound_record *
-next_unit(const chooser *c, dp_bound_store *store, int n,
-		  const dp_bound_record *after)
+static dp_units_record *
+next_unit(const chooser *c, dp_units_store *store, int n,
+		  const dp_units_record *after)
 {
-	const dp_bound_layout *layout = c->job->layout;
-	dp_bound_cursor cursor = {NULL};
-	const dp_bound_record *record;
-	dp_bound_record *least = NULL;
+	const dp_units_layout *layout = c->job->layout;
+	dp_units_cursor cursor = {NULL};
+	const dp_units_record *record;
+	dp_units_record *least = NULL;
 
-	dp_bound_cursor_open(&cursor, store, n);
-	while ((record = dp_bound_cursor_fetch(&cursor)) != NULL)
+	dp_units_cursor_open(&cursor, store, n);
+	while ((record = dp_units_cursor_fetch(&cursor)) != NULL)
 	{
 		Size		size;
 
 		if (after != NULL &&
-			dp_bound_compare_units(layout, record, after) <= 0)
+			dp_units_compare(layout, record, after) <= 0)
 			continue;
 		if (least != NULL &&
-			dp_bound_compare_units(layout, record, least) >= 0)
+			dp_units_compare(layout, record, least) >= 0)
 			continue;
-		size = dp_bound_record_size(layout, record);
+		size = dp_units_record_size(layout, record);
 		least = memcpy(palloc(size), record, size);
 	}
-	dp_bound_cursor_close(&cursor);
+	dp_units_cursor_close(&cursor);
 	return least;
 }
 
@@ -398,27 +398,27 @@ choose_make_room(chooser *c, int64 n, uint64 *last)
  * rank is a bijection of the group, so at most kappa groups are up to it.
  */
 static uint64
-last_rank(chooser *c, dp_bound_store *store, int n,
-		  const dp_bound_record *unit)
+last_rank(chooser *c, dp_units_store *store, int n,
+		  const dp_units_record *unit)
 {
-	dp_bound_cursor cursor = {NULL};
-	const dp_bound_record *record;
+	dp_units_cursor cursor = {NULL};
+	const dp_units_record *record;
 	uint64		last = PG_UINT64_MAX;	/* larger ones are not kept */
 	int64		ngroups = 0;
 
-	dp_bound_cursor_open(&cursor, store, n);
-	while ((record = dp_bound_cursor_fetch(&cursor)) != NULL)
+	dp_units_cursor_open(&cursor, store, n);
+	while ((record = dp_units_cursor_fetch(&cursor)) != NULL)
 	{
 		uint64		rank = choose_rank_of(c, record);
 
 		if (rank > last ||
-			dp_bound_compare_units(c->job->layout, record, unit) != 0)
+			dp_units_compare(c->job->layout, record, unit) != 0)
 			continue;
 		if (ngroups == c->ranks_room)
 			ngroups = choose_make_room(c, ngroups, &last);
 		c->ranks[ngroups++] = rank;
 	}
-	dp_bound_cursor_close(&cursor);
+	dp_units_cursor_close(&cursor);
 	ngroups = keep_least(c, ngroups);
 	return ngroups > 0 ? c->ranks[ngroups - 1] : 0;
 }
@@ -427,25 +427,25 @@ last_rank(chooser *c, dp_bound_store *store, int n,
  * Add up rows of one unit, too many for memory: of one group, rarely of more.
  */
 static void
-add_up_large(void *context, dp_bound_store *store, int n)
+add_up_large(void *context, dp_units_store *store, int n)
 {
 	const chooser *c = context;
-	const dp_bound_layout *layout = c->job->layout;
+	const dp_units_layout *layout = c->job->layout;
 	uint64		after = 0;
 	bool		first = true;
 	bool		more = true;
 
 	while (more)
 	{
-		dp_bound_rows rows = {layout};
-		const dp_bound_record *record;
+		dp_units_rows rows = {layout};
+		const dp_units_record *record;
 
 		more = false;
 		rows.ranked = true;
-		dp_bound_cursor_open(&rows.cursor, store, n);
-		while ((record = dp_bound_cursor_fetch(&rows.cursor)) != NULL)
+		dp_units_cursor_open(&rows.cursor, store, n);
+		while ((record = dp_units_cursor_fetch(&rows.cursor)) != NULL)
 		{
-			uint64		group = dp_bound_group_of(layout, record);
+			uint64		group = dp_units_group_of(layout, record);
 
 			if ((first || group > after) && (!more || group < rows.group))
 			{
@@ -454,50 +454,50 @@ add_up_large(void *context, dp_bound_store *store, int n)
 			}
 		}
 		if (more)
-			dp_bound_rows_add_up(c->job, &rows);
+			dp_units_rows_add_up(c->job, &rows);
 		after = rows.group;
 		first = false;
-		dp_bound_cursor_close(&rows.cursor);
+		dp_units_cursor_close(&rows.cursor);
 	}
 }
 
 /* Choose for one unit with very many rows. */
 static void
-choose_large_unit(chooser *c, dp_bound_store *store, int n,
-				  const dp_bound_record *unit)
+choose_large_unit(chooser *c, dp_units_store *store, int n,
+				  const dp_units_record *unit)
 {
-	const dp_bound_layout *layout = c->job->layout;
-	const dp_bound_visitor visitor = {layout, add_loaded, add_up_large, c};
+	const dp_units_layout *layout = c->job->layout;
+	const dp_units_visitor visitor = {layout, add_loaded, add_up_large, c};
 	uint64		last = last_rank(c, store, n, unit);
-	dp_bound_store *groups = dp_bound_store_create(layout, 0,
-												   DP_BOUND_DIVIDED,
-												   DP_BOUND_DIVIDED_PIECE);
-	dp_bound_record *copy = palloc(dp_bound_record_most(layout));
-	dp_bound_cursor cursor = {NULL};
-	const dp_bound_record *record;
+	dp_units_store *groups = dp_units_store_create(layout, 0,
+												   DP_UNITS_DIVIDED,
+												   DP_UNITS_DIVIDED_PIECE);
+	dp_units_record *copy = palloc(dp_units_record_most(layout));
+	dp_units_cursor cursor = {NULL};
+	const dp_units_record *record;
 
-	dp_bound_cursor_open(&cursor, store, n);
-	while ((record = dp_bound_cursor_fetch(&cursor)) != NULL)
+	dp_units_cursor_open(&cursor, store, n);
+	while ((record = dp_units_cursor_fetch(&cursor)) != NULL)
 	{
-		Size		size = dp_bound_record_size(layout, record);
+		Size		size = dp_units_record_size(layout, record);
 		uint64		rank = choose_rank_of(c, record);
 
-		if (rank > last || dp_bound_compare_units(layout, record, unit) != 0)
+		if (rank > last || dp_units_compare(layout, record, unit) != 0)
 			continue;
 		memcpy(copy, record, size);
 		copy->key = rank;
-		dp_bound_store_put(groups, copy, size);
+		dp_units_store_put(groups, copy, size);
 	}
-	dp_bound_cursor_close(&cursor);
+	dp_units_cursor_close(&cursor);
 	pfree(copy);
-	dp_bound_visit(&visitor, groups);
+	dp_units_visit(&visitor, groups);
 }
 
-/* dp_bound_visitor: rows of units */
+/* dp_units_visitor: rows of units */
 static void
-choose_large(void *context, dp_bound_store *store, int n)
+choose_large(void *context, dp_units_store *store, int n)
 {
-	dp_bound_record *unit = NULL;
+	dp_units_record *unit = NULL;
 
 	while ((unit = next_unit(context, store, n, unit)) != NULL)
 		choose_large_unit(context, store, n, unit);
@@ -509,7 +509,7 @@ choose_large(void *context, dp_bound_store *store, int n)
 typedef struct helper
 {
 	chooser		chooser;
-	dp_bound_job job;			/* the sink: sums of its own */
+	dp_units_job job;			/* the sink: sums of its own */
 } helper;
 
 static void
@@ -524,7 +524,7 @@ choose_make_groups(chooser *c)
  * allocate (keep_group) or units are bytes.
  */
 static int
-make_helpers(const dp_bound_job *job, helper *helpers, void **contexts)
+make_helpers(const dp_units_job *job, helper *helpers, void **contexts)
 {
 	int			n = Min(job->spec->helpers, sums_most(job->spec));
 	int			i;
@@ -546,7 +546,7 @@ make_helpers(const dp_bound_job *job, helper *helpers, void **contexts)
 
 /* Give the sink what they have added up. */
 static void
-end_helpers(const dp_bound_job *job, helper *helpers, int n)
+end_helpers(const dp_units_job *job, helper *helpers, int n)
 {
 	int			i;
 
@@ -560,21 +560,21 @@ end_helpers(const dp_bound_job *job, helper *helpers, int n)
 /* ---- entry point ---- */
 
 /*
- * dp_bound_choose
+ * dp_units_choose
  *	  Give the sink what every unit adds; the store is dropped.
  */
 void
-dp_bound_choose(const dp_bound_job *job, dp_bound_store *store)
+dp_units_choose(const dp_units_job *job, dp_units_store *store)
 {
-	helper		helpers[DP_BOUND_HELPERS];
-	void	   *contexts[DP_BOUND_HELPERS];
+	helper		helpers[DP_UNITS_HELPERS];
+	void	   *contexts[DP_UNITS_HELPERS];
 	chooser		c = {job};
-	dp_bound_visitor visitor = {job->layout, choose_loaded, choose_large, &c,
+	dp_units_visitor visitor = {job->layout, choose_loaded, choose_large, &c,
 	contexts};
 
 	choose_make_groups(&c);
 	visitor.nhelpers = make_helpers(job, helpers, contexts);
-	dp_bound_visit(&visitor, store);
+	dp_units_visit(&visitor, store);
 	end_helpers(job, helpers, visitor.nhelpers);
 	pfree(c.groups);
 	if (c.ranks != NULL)

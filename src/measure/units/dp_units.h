@@ -26,29 +26,29 @@
 /*
  * How the rows of a unit in a group are bounded. m: the most rows that count.
  */
-typedef enum dp_bound_kind
+typedef enum dp_units_kind
 {
-	DP_BOUND_COUNT,				/* min(c, m) of c rows */
-	DP_BOUND_SUM,				/* total, kept within m min(low, 0) and m
+	DP_UNITS_COUNT,				/* min(c, m) of c rows */
+	DP_UNITS_SUM,				/* total, kept within m min(low, 0) and m
 								 * max(high, 0) */
-	DP_BOUND_MEAN,				/* rows m' = min(c, m), and the sum of
+	DP_UNITS_MEAN,				/* rows m' = min(c, m), and the sum of
 								 * x - low scaled to m' rows */
-	DP_BOUND_SQUARES,			/* rows m', and the sums of (G - k)^2, of 2 k
+	DP_UNITS_SQUARES,			/* rows m', and the sums of (G - k)^2, of 2 k
 								 * (G - k) and of k^2 scaled to m' rows; k is
 								 * x - low, G high - low or 1 */
-	DP_BOUND_PAIRS,				/* cells of pairs (dp_noise.h), scaled to m'
+	DP_UNITS_PAIRS,				/* cells of pairs (dp_noise.h), scaled to m'
 								 * rows */
-	DP_BOUND_VALUES,			/* m rows chosen at random: x of each */
-	DP_BOUND_ROWS,				/* m rows chosen at random: words of each */
-	DP_BOUND_TOTALS,			/* of each of several numbers min(sum, m high);
+	DP_UNITS_VALUES,			/* m rows chosen at random: x of each */
+	DP_UNITS_ROWS,				/* m rows chosen at random: words of each */
+	DP_UNITS_TOTALS,			/* of each of several numbers min(sum, m high);
 								 * a row's are 0 or 1, or 0 .. high */
-	DP_BOUND_DISTINCT			/* m distinct values: the digest of each */
-} dp_bound_kind;
+	DP_UNITS_DISTINCT			/* m distinct values: the digest of each */
+} dp_units_kind;
 
 /* One column; its numbers lie within low .. high. */
-typedef struct dp_bound_column
+typedef struct dp_units_column
 {
-	dp_bound_kind kind;
+	dp_units_kind kind;
 	int64		low;
 	int64		high;
 	int64		rows;			/* m >= 1 */
@@ -58,11 +58,11 @@ typedef struct dp_bound_column
 	int			words;			/* ROWS, TOTALS: of a row, of 8 bytes */
 	int			bits;			/* TOTALS: numbers that are 0 or 1 */
 	int			weights;		/* TOTALS: numbers that are 0 .. high */
-} dp_bound_column;
+} dp_units_column;
 
 /* Words that hold this many bits. */
 static inline int
-dp_bound_bit_words(int bits)
+dp_units_bit_words(int bits)
 {
 	return (bits + 63) / 64;
 }
@@ -72,25 +72,25 @@ dp_bound_bit_words(int bits)
  * two to a word, each as an unsigned number of 32 bits.
  */
 static inline int
-dp_bound_total_words(int bits, int weights)
+dp_units_total_words(int bits, int weights)
 {
-	return dp_bound_bit_words(bits) + (weights + 1) / 2;
+	return dp_units_bit_words(bits) + (weights + 1) / 2;
 }
 
 /* Most columns: a row must fit into a piece (units_internal.h). */
-#define DP_BOUND_COLUMNS 256
+#define DP_UNITS_COLUMNS 256
 
 /* Most bytes of a unit's value; rows of longer ones do not count. */
-#define DP_BOUND_UNIT_BYTES 4096
+#define DP_UNITS_UNIT_BYTES 4096
 
 /*
  * Most bytes of a group's name.  Groups may have names in addition to their
  * public numbers: bytes that are not public (votes.c).  Rows of groups with
  * longer names do not count.
  */
-#define DP_BOUND_NAME_BYTES 4096
+#define DP_UNITS_NAME_BYTES 4096
 
-typedef struct dp_bound_spec
+typedef struct dp_units_spec
 {
 	int64		kappa;			/* groups of a unit, >= 1 */
 	int64		groups;			/* their public numbers are 0 .. groups - 1 */
@@ -101,12 +101,12 @@ typedef struct dp_bound_spec
 	dp_read_way unit;			/* how units are read */
 	bool		varlena;		/* of the unit */
 	int			ncolumns;
-	dp_bound_column *columns;
+	dp_units_column *columns;
 	int			helpers;		/* threads that may choose with the caller */
-} dp_bound_spec;
+} dp_units_spec;
 
 /* What one unit adds to one group of one column. */
-typedef struct dp_bound_part
+typedef struct dp_units_part
 {
 	int64		rows;			/* COUNT, MEAN, SQUARES */
 	dp_int128	numbers[DP_PAIR_CELLS]; /* SUM: 1, MEAN: 1, SQUARES: 3,
@@ -114,10 +114,10 @@ typedef struct dp_bound_part
 	uint64		digest[2];		/* DISTINCT */
 	const uint64 *words;		/* ROWS */
 	const int64 *totals;		/* TOTALS: of bits, then of weights */
-} dp_bound_part;
+} dp_units_part;
 
-typedef void (*dp_bound_sink) (void *context, int64 group, int column,
-							   const dp_bound_part *part);
+typedef void (*dp_units_sink) (void *context, int64 group, int column,
+							   const dp_units_part *part);
 
 typedef struct dp_bounder dp_bounder;
 
@@ -126,17 +126,17 @@ typedef struct dp_bounder dp_bounder;
  * secret hash.  First their number, if a unit can keep more than one; then for
  * each its number and name, its parts, and its end.
  */
-typedef struct dp_bound_teller
+typedef struct dp_units_releaser
 {
 	void		(*count) (void *context, int64 told);
 	void		(*begin) (void *context, int64 group, const char *name,
 						  Size length);
-	dp_bound_sink sink;
+	dp_units_sink sink;
 	void		(*end) (void *context, int64 group);
-} dp_bound_teller;
+} dp_units_releaser;
 
 /* Most bytes that votes take in addition. */
-#define DP_BOUND_VOTES_MEMORY ((Size) 64 * 1024 * 1024)
+#define DP_UNITS_VOTES_MEMORY ((Size) 64 * 1024 * 1024)
 
 /*
  * Most bytes that a bounder takes, whatever the rows, while it has below some
@@ -145,18 +145,18 @@ typedef struct dp_bound_teller
  * or the 14 MB of threads (partition.c, choose.c); and 24 bytes for a piece on
  * disk.
  */
-#define DP_BOUND_MEMORY ((Size) 64 * 1024 * 1024)
+#define DP_UNITS_MEMORY ((Size) 64 * 1024 * 1024)
 
-extern dp_bounder *dp_bound_create(const dp_bound_spec *spec);
-extern void dp_bound_add(dp_bounder *bounder, int64 group, Datum unit,
+extern dp_bounder *dp_units_create(const dp_units_spec *spec);
+extern void dp_units_add(dp_bounder *bounder, int64 group, Datum unit,
 						 const Datum *values, const bool *nulls);
-extern void dp_bound_set_name(dp_bounder *bounder, const char *name,
+extern void dp_units_set_name(dp_bounder *bounder, const char *name,
 							  Size length);
-extern void dp_bound_finish(dp_bounder *bounder, dp_bound_sink sink,
+extern void dp_units_finish(dp_bounder *bounder, dp_units_sink sink,
 							void *context);
-extern Size dp_bound_record_bytes(const dp_bound_spec *spec);
-extern void dp_bound_tell(dp_bounder *bounder, const dp_bound_teller *teller,
-						  void *context);
+extern Size dp_units_record_bytes(const dp_units_spec *spec);
+extern void dp_units_release(dp_bounder *bounder,
+							 const dp_units_releaser *teller, void *context);
 
 /*
  * Rows of sources, gathered by unit (gather.c): they are added in any order
@@ -209,11 +209,11 @@ typedef void (*dp_gather_sink) (void *context, int source,
 /* Most bytes of a row, with its unit and its head. */
 #define DP_GATHER_ROW (64 * 1024)
 
-extern dp_gather *dp_bound_gather_create(const dp_gather_limits *limits);
-extern void dp_bound_gather_add(dp_gather *gather, int source,
+extern dp_gather *dp_units_gather_create(const dp_gather_limits *limits);
+extern void dp_units_gather_add(dp_gather *gather, int source,
 								const dp_gather_unit *how, Datum unit,
 								MinimalTuple tuple, Size packed);
-extern bool dp_bound_gather_next(dp_gather *gather, dp_gather_sink sink,
+extern bool dp_units_gather_next(dp_gather *gather, dp_gather_sink sink,
 								 void *context);
 
 #endif							/* DP_UNITS_H */

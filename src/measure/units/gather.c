@@ -35,17 +35,17 @@
 static inline uint64
 dp_bound_gather_word(Size unit, Size packed)
 {
-	return (uint64) packed << DP_BOUND_LENGTH_BITS | unit;
+	return (uint64) packed << DP_UNITS_LENGTH_BITS | unit;
 }
 
 static inline Size
-dp_bound_gather_unit(const dp_bound_record *record)
+dp_bound_gather_unit(const dp_units_record *record)
 {
-	return dp_bound_unit_length(record->words[0]);
+	return dp_units_length(record->words[0]);
 }
 
 static inline MinimalTuple
-dp_bound_gather_tuple(const dp_bound_record *record)
+dp_bound_gather_tuple(const dp_units_record *record)
 {
 	return (MinimalTuple) ((char *) (record->words + 1) +
 						   MAXALIGN(dp_bound_gather_unit(record)));
@@ -53,11 +53,11 @@ dp_bound_gather_tuple(const dp_bound_record *record)
 
 /* Bytes of a row where its values are used. */
 static inline Size
-dp_bound_gather_size(const dp_bound_layout *layout,
-					 const dp_bound_record *record)
+dp_bound_gather_size(const dp_units_layout *layout,
+					 const dp_units_record *record)
 {
-	return dp_bound_record_size(layout, record) +
-		(record->words[0] >> DP_BOUND_LENGTH_BITS);
+	return dp_units_record_size(layout, record) +
+		(record->words[0] >> DP_UNITS_LENGTH_BITS);
 }
 
 /* ---- gather.c ---- */
@@ -65,11 +65,11 @@ dp_bound_gather_size(const dp_bound_layout *layout,
 /* Rows of one unit: entries, or its records in a partition. */
 typedef struct dp_unit_rows
 {
-	const dp_bound_record *unit;
-	const dp_bound_entry *entries;	/* by source; NULL: in the partition */
+	const dp_units_record *unit;
+	const dp_units_entry *entries;	/* by source; NULL: in the partition */
 	int64		n;
 	int64		at;
-	dp_bound_cursor cursor;
+	dp_units_cursor cursor;
 } dp_unit_rows;
 
 /* Their numbers and bytes, and what is kept of them. */
@@ -90,54 +90,54 @@ typedef struct dp_unit_share
  * ----------------
  */
 
-/* dp_bound_is_integer: whether its key alone identifies a unit. */
+/* dp_units_is_integer: whether its key alone identifies a unit. */
 bool
-dp_bound_is_integer(dp_read_way way)
+dp_units_is_integer(dp_read_way way)
 {
 	return way < DP_READ_TEXT;
 }
 
-/* dp_bound_hash: of bytes that were read. */
+/* dp_units_hash: of bytes that were read. */
 uint64
-dp_bound_hash(const dp_value_bytes *read, uint64 seed)
+dp_units_hash(const dp_value_bytes *read, uint64 seed)
 {
 	return hash_bytes_extended((const unsigned char *) read->bytes,
 							   (int) read->length, seed);
 }
 
-/* dp_bound_is_long: whether the value is longer than `most` bytes. */
+/* dp_units_is_long: whether the value is longer than `most` bytes. */
 bool
-dp_bound_is_long(bool varlena, Datum value, Size most)
+dp_units_is_long(bool varlena, Datum value, Size most)
 {
 	return varlena && toast_raw_datum_size(value) - VARHDRSZ > most;
 }
 
 /*
- * dp_bound_read_unit
+ * dp_units_read
  *	  Key of a unit and, unless it is an integer, its bytes, at most
- *	  DP_BOUND_UNIT_BYTES; false: it is longer, and has no rows that count.
+ *	  DP_UNITS_UNIT_BYTES; false: it is longer, and has no rows that count.
  */
 bool
-dp_bound_read_unit(dp_read_way way, bool varlena, Datum unit, uint64 seed,
-				   uint64 *key, char *bytes, Size *length)
+dp_units_read(dp_read_way way, bool varlena, Datum unit, uint64 seed,
+			  uint64 *key, char *bytes, Size *length)
 {
 	dp_value_bytes read;
 	bool		fits;
 	int64		x;
 
 	*length = 0;
-	if (dp_places_read_integer(way, unit, &x))
+	if (dp_domains_read_integer(way, unit, &x))
 	{
-		*key = dp_bound_integer_key(x, seed);
+		*key = dp_units_integer_key(x, seed);
 		return true;
 	}
-	if (dp_bound_is_long(varlena, unit, DP_BOUND_UNIT_BYTES))
+	if (dp_units_is_long(varlena, unit, DP_UNITS_UNIT_BYTES))
 		return false;
-	dp_places_read_bytes(way, unit, &read);
-	fits = read.length <= DP_BOUND_UNIT_BYTES;
+	dp_domains_read_bytes(way, unit, &read);
+	fits = read.length <= DP_UNITS_UNIT_BYTES;
 	if (fits)
 	{
-		*key = dp_bound_hash(&read, seed);
+		*key = dp_units_hash(&read, seed);
 		*length = read.length;
 		memcpy(bytes, read.bytes, read.length);
 	}
@@ -163,7 +163,7 @@ dp_bound_read_unit(dp_read_way way, bool varlena, Datum unit, uint64 seed,
  */
 
 #define MOST_BYTES ((Size) 8 * 1024 * 1024) /* of one unit's rows */
-#define LEAST_BYTES (sizeof(dp_bound_record) + SizeofMinimalTupleHeader)
+#define LEAST_BYTES (sizeof(dp_units_record) + SizeofMinimalTupleHeader)
 
 /* ---- fetching rows ---- */
 
@@ -175,18 +175,18 @@ rewind_rows(dp_unit_rows *rows, int64 at)
 {
 	rows->at = at;
 	if (rows->entries == NULL)
-		dp_bound_cursor_open(&rows->cursor, rows->cursor.store,
+		dp_units_cursor_open(&rows->cursor, rows->cursor.store,
 							 rows->cursor.partition);
 }
 
-static const dp_bound_record *
-gather_fetch_row(dp_unit_rows *rows, const dp_bound_layout *layout, int source)
+static const dp_units_record *
+gather_fetch_row(dp_unit_rows *rows, const dp_units_layout *layout, int source)
 {
-	const dp_bound_record *record;
+	const dp_units_record *record;
 
 	if (rows->entries != NULL)
 	{
-		const dp_bound_entry *entry = &rows->entries[rows->at];
+		const dp_units_entry *entry = &rows->entries[rows->at];
 
 		if (rows->at == rows->n ||
 			(source != ANY && entry->group != (uint64) source))
@@ -194,9 +194,9 @@ gather_fetch_row(dp_unit_rows *rows, const dp_bound_layout *layout, int source)
 		rows->at++;
 		return entry->record;
 	}
-	while ((record = dp_bound_cursor_fetch(&rows->cursor)) != NULL)
+	while ((record = dp_units_cursor_fetch(&rows->cursor)) != NULL)
 		if ((source == ANY || record->group == source) &&
-			dp_bound_compare_units(layout, record, rows->unit) == 0)
+			dp_units_compare(layout, record, rows->unit) == 0)
 			return record;
 	return NULL;
 }
@@ -274,11 +274,11 @@ find_most(const dp_unit_share *share, const dp_gather_limits *limits,
  *	  Weigh the rows of a unit, and find how many of each source are kept.
  */
 static void
-unit_weigh(dp_unit_rows *rows, const dp_bound_layout *layout,
+unit_weigh(dp_unit_rows *rows, const dp_units_layout *layout,
 		   const dp_gather_limits *limits, dp_unit_share *share)
 {
 	Size		unit = MAXALIGN(dp_bound_gather_unit(rows->unit));
-	const dp_bound_record *record;
+	const dp_units_record *record;
 	int			i;
 
 	for (i = 1; i <= share->sources; i++)
@@ -335,11 +335,11 @@ typedef struct threshold
 
 /* The digest of a unit's n-th row in a source; equal rows differ in n. */
 static uint64
-digest_of(const dp_bound_record *record, int64 n, uint64 seed)
+digest_of(const dp_units_record *record, int64 n, uint64 seed)
 {
 	const MinimalTuple tuple = dp_bound_gather_tuple(record);
 
-	return dp_bound_rank(hash_bytes_extended((const unsigned char *) tuple,
+	return dp_units_rank(hash_bytes_extended((const unsigned char *) tuple,
 											 (int) tuple->t_len, seed),
 						 (uint64) n);
 }
@@ -349,14 +349,14 @@ digest_of(const dp_bound_record *record, int64 n, uint64 seed)
  * `bytes` of them, which bounds memory where `wanted` does not.
  */
 static threshold
-find_threshold(dp_unit_rows *rows, const dp_bound_layout *layout, int source,
+find_threshold(dp_unit_rows *rows, const dp_units_layout *layout, int source,
 			   int64 at, int64 wanted, Size bytes, uint64 seed)
 {
 	threshold	found = {0, 0};
 	int64		most = Min(wanted, (int64) (bytes / LEAST_BYTES));
 	int64		room = 2 * most + 64;
 	ranked_row *ranked = palloc(sizeof(ranked_row) * room);
-	const dp_bound_record *record;
+	const dp_units_record *record;
 	int64		met = 0;
 	int64		n = 0;
 	int64		i;
@@ -385,11 +385,11 @@ find_threshold(dp_unit_rows *rows, const dp_bound_layout *layout, int source,
 }
 
 static void
-give_some(dp_unit_rows *rows, const dp_bound_layout *layout, int source,
+give_some(dp_unit_rows *rows, const dp_units_layout *layout, int source,
 		  int64 at, threshold kept, uint64 seed, dp_gather_sink sink,
 		  void *context)
 {
-	const dp_bound_record *record;
+	const dp_units_record *record;
 	int64		met = 0;
 
 	rewind_rows(rows, at);
@@ -404,10 +404,10 @@ give_some(dp_unit_rows *rows, const dp_bound_layout *layout, int source,
 }
 
 static void
-give_all(dp_unit_rows *rows, const dp_bound_layout *layout, int source,
+give_all(dp_unit_rows *rows, const dp_units_layout *layout, int source,
 		 int64 at, dp_gather_sink sink, void *context)
 {
-	const dp_bound_record *record;
+	const dp_units_record *record;
 
 	rewind_rows(rows, at);
 	while ((record = gather_fetch_row(rows, layout, source)) != NULL)
@@ -419,7 +419,7 @@ give_all(dp_unit_rows *rows, const dp_bound_layout *layout, int source,
  *	  Give the sink the rows of a unit that are kept, by source.
  */
 static void
-unit_give(dp_unit_rows *rows, const dp_bound_layout *layout,
+unit_give(dp_unit_rows *rows, const dp_units_layout *layout,
 		  const dp_unit_share *share, uint64 seed,
 		  dp_gather_sink sink, void *context)
 {
@@ -455,26 +455,26 @@ unit_give(dp_unit_rows *rows, const dp_bound_layout *layout,
 #define PUBLIC_SHARE 8			/* a part is this many times what is read anew
 								 * for each */
 #define AHEAD 24				/* entries whose record is fetched ahead */
-#define LEVELS (64 / DP_BOUND_PARTITION_BITS)
+#define LEVELS (64 / DP_UNITS_PARTITION_BITS)
 
 /* A store, and the partition of it that comes next. */
 typedef struct level
 {
-	dp_bound_store *store;
+	dp_units_store *store;
 	int			next;
 } level;
 
 /* A partition in memory, sorted by unit. */
 typedef struct loaded
 {
-	dp_bound_sorted sorted;		/* no entries: nothing is loaded */
+	dp_units_sorted sorted;		/* no entries: nothing is loaded */
 	int64		n;
 	int64		at;				/* where the next unit begins */
 } loaded;
 
 struct dp_gather
 {
-	dp_bound_layout layout;		/* named once a unit has bytes */
+	dp_units_layout layout;		/* named once a unit has bytes */
 	uint64		seeds[2];		/* of units and of rows */
 	level		levels[LEVELS];
 	int			depth;			/* of the levels */
@@ -490,11 +490,11 @@ struct dp_gather
 };
 
 /*
- * dp_bound_gather_create
+ * dp_units_gather_create
  *	  A gather without rows, of sources 1 to limits->sources.
  */
 dp_gather *
-dp_bound_gather_create(const dp_gather_limits *limits)
+dp_units_gather_create(const dp_gather_limits *limits)
 {
 	dp_gather  *gather = palloc0(sizeof(dp_gather));
 
@@ -505,41 +505,41 @@ dp_bound_gather_create(const dp_gather_limits *limits)
 	gather->share.sources = limits->sources;
 	gather->share.counts = palloc0(sizeof(int64) * (limits->sources + 1));
 	gather->share.bytes = palloc0(sizeof(Size) * (limits->sources + 1));
-	gather->name = palloc(DP_BOUND_UNIT_BYTES);
-	dp_bridge_check_status(dp_mech_random_bytes(dp_bridge_source(),
-												gather->seeds,
-												sizeof(gather->seeds)),
-						   "draw seeds");
-	gather->levels[0].store = dp_bound_store_create(&gather->layout, 0,
+	gather->name = palloc(DP_UNITS_UNIT_BYTES);
+	dp_base_check_status(dp_noise_random_bytes(dp_base_source(),
+											   gather->seeds,
+											   sizeof(gather->seeds)),
+						 "draw seeds");
+	gather->levels[0].store = dp_units_store_create(&gather->layout, 0,
 													STORED, PIECE);
 	gather->depth = 1;
 	return gather;
 }
 
 /*
- * dp_bound_gather_add
+ * dp_units_gather_add
  *	  One row of a source, and its unit, which is not NULL.  packed: by how
  *	  many bytes its values are longer than in the tuple.  A row of more than
  *	  DP_GATHER_ROW bytes would be left out.
  */
 void
-dp_bound_gather_add(dp_gather *gather, int source, const dp_gather_unit *how,
+dp_units_gather_add(dp_gather *gather, int source, const dp_gather_unit *how,
 					Datum unit, MinimalTuple tuple, Size packed)
 {
-	dp_bound_record *record;
+	dp_units_record *record;
 	uint64		key;
 	Size		length;
 	Size		size;
 
-	if (!dp_bound_read_unit(how->way, how->varlena, unit, gather->seeds[0],
-							&key, gather->name, &length))
+	if (!dp_units_read(how->way, how->varlena, unit, gather->seeds[0],
+					   &key, gather->name, &length))
 		return;
-	size = offsetof(dp_bound_record, words) + sizeof(uint64) +
+	size = offsetof(dp_units_record, words) + sizeof(uint64) +
 		MAXALIGN(length) + MAXALIGN(tuple->t_len);
 	/* no row is larger (rowsets/named_rows.c), and an error would reveal it */
 	if (size > PIECE)
 		return;
-	record = dp_bound_store_add(gather->levels[0].store, key, size);
+	record = dp_units_store_add(gather->levels[0].store, key, size);
 	record->key = key;
 	record->group = source;
 	record->present = (uint32) size;
@@ -556,20 +556,20 @@ dp_bound_gather_add(dp_gather *gather, int source, const dp_gather_unit *how,
 
 /* Make the records of a partition a level of their own. */
 static void
-gather_divide(dp_gather *gather, dp_bound_store *store, int n)
+gather_divide(dp_gather *gather, dp_units_store *store, int n)
 {
 	level	   *below = &gather->levels[gather->depth++];
 
-	below->store = dp_bound_store_divide(store, n, STORED_BELOW, PIECE);
+	below->store = dp_units_store_divide(store, n, STORED_BELOW, PIECE);
 	below->next = 0;
 }
 
 static void
-load(dp_gather *gather, dp_bound_store *store, int n)
+load(dp_gather *gather, dp_units_store *store, int n)
 {
 	loaded	   *l = &gather->loaded;
 
-	l->n = dp_bound_sorted_load(&l->sorted, &gather->layout, store, n);
+	l->n = dp_units_sorted_load(&l->sorted, &gather->layout, store, n);
 	l->at = 0;
 }
 
@@ -608,16 +608,16 @@ take_unit(dp_gather *gather, dp_unit_rows *rows, dp_gather_sink sink,
 static int64
 count_unit(const dp_gather *gather)
 {
-	const dp_bound_layout *layout = &gather->layout;
+	const dp_units_layout *layout = &gather->layout;
 	const loaded *l = &gather->loaded;
-	const dp_bound_entry *first = &l->sorted.entries[l->at];
+	const dp_units_entry *first = &l->sorted.entries[l->at];
 	int64		left = l->n - l->at;
 	int64		n;
 
 	for (n = 1; n < left && first[n].key == first->key &&
 		 (!layout->named ||
-		  dp_bound_compare_units(layout, first->record,
-								 first[n].record) == 0); n++)
+		  dp_units_compare(layout, first->record,
+						   first[n].record) == 0); n++)
 		if (n + AHEAD < left)
 			__builtin_prefetch(first[n + AHEAD].record);
 	return n;
@@ -631,7 +631,7 @@ take_loaded(dp_gather *gather, dp_gather_sink sink, void *context)
 
 	while (l->at < l->n)
 	{
-		dp_bound_entry *first = &l->sorted.entries[l->at];
+		dp_units_entry *first = &l->sorted.entries[l->at];
 		dp_unit_rows rows = {first->record, first, count_unit(gather)};
 
 		CHECK_FOR_INTERRUPTS();
@@ -648,24 +648,24 @@ take_loaded(dp_gather *gather, dp_gather_sink sink, void *context)
 }
 
 /* A unit that has rows in the partition and is not done, as a copy. */
-static dp_bound_record *
-gather_find_unit(const dp_gather *gather, dp_bound_store *store, int n)
+static dp_units_record *
+gather_find_unit(const dp_gather *gather, dp_units_store *store, int n)
 {
-	dp_bound_cursor cursor = {0};
-	const dp_bound_record *record;
-	dp_bound_record *found = NULL;
+	dp_units_cursor cursor = {0};
+	const dp_units_record *record;
+	dp_units_record *found = NULL;
 
-	dp_bound_cursor_open(&cursor, store, n);
+	dp_units_cursor_open(&cursor, store, n);
 	while (found == NULL &&
-		   (record = dp_bound_cursor_fetch(&cursor)) != NULL)
+		   (record = dp_units_cursor_fetch(&cursor)) != NULL)
 	{
 		ListCell   *lc;
 		bool		known = false;
 
 		foreach(lc, gather->done)
 			known = known ||
-				dp_bound_compare_units(&gather->layout, lfirst(lc),
-									   record) == 0;
+				dp_units_compare(&gather->layout, lfirst(lc),
+								 record) == 0;
 		if (!known)
 		{
 			found = palloc(PIECE);
@@ -673,7 +673,7 @@ gather_find_unit(const dp_gather *gather, dp_bound_store *store, int n)
 				   (const char *) record);
 		}
 	}
-	dp_bound_cursor_close(&cursor);
+	dp_units_cursor_close(&cursor);
 	return found;
 }
 
@@ -682,7 +682,7 @@ gather_find_unit(const dp_gather *gather, dp_bound_store *store, int n)
  * left.
  */
 static bool
-take_large(dp_gather *gather, dp_bound_store *store, int n,
+take_large(dp_gather *gather, dp_units_store *store, int n,
 		   dp_gather_sink sink, void *context)
 {
 	dp_unit_rows rows = {gather_find_unit(gather, store, n)};
@@ -698,7 +698,7 @@ take_large(dp_gather *gather, dp_bound_store *store, int n,
 	unit_weigh(&rows, &gather->layout, &gather->limits,
 			   &gather->share);
 	take_unit(gather, &rows, sink, context);
-	dp_bound_cursor_close(&rows.cursor);
+	dp_units_cursor_close(&rows.cursor);
 	gather->done = lappend(gather->done, (void *) rows.unit);
 	return true;
 }
@@ -710,8 +710,8 @@ leave_partition(dp_gather *gather)
 	level	   *top = &gather->levels[gather->depth - 1];
 
 	if (gather->loaded.sorted.entries != NULL)
-		dp_bound_sorted_free(&gather->loaded.sorted);
-	dp_bound_store_empty(top->store, top->next++);
+		dp_units_sorted_free(&gather->loaded.sorted);
+	dp_units_store_empty(top->store, top->next++);
 }
 
 /* Fill a part further; true: it is full. */
@@ -728,17 +728,17 @@ fill_part(dp_gather *gather, dp_gather_sink sink, void *context)
 		leave_partition(gather);
 		return false;
 	}
-	if (n == DP_BOUND_PARTITIONS)
+	if (n == DP_UNITS_PARTITIONS)
 	{
-		dp_bound_store_drop(top->store);
+		dp_units_store_drop(top->store);
 		gather->depth--;
 	}
-	else if (dp_bound_store_count(top->store, n) == 0)
+	else if (dp_units_store_count(top->store, n) == 0)
 		top->next++;
-	else if (dp_bound_store_bytes(top->store, n) <= LOADED)
+	else if (dp_units_store_bytes(top->store, n) <= LOADED)
 		load(gather, top->store, n);
 	else if (gather->depth < LEVELS &&
-			 !dp_bound_store_has_one_key(top->store, n))
+			 !dp_units_store_has_one_key(top->store, n))
 	{
 		top->next++;
 		gather_divide(gather, top->store, n);
@@ -754,13 +754,13 @@ fill_part(dp_gather *gather, dp_gather_sink sink, void *context)
 }
 
 /*
- * dp_bound_gather_next
+ * dp_units_gather_next
  *	  Give the sink the rows of the next units, one unit after the other and
  *	  each by source; false: there are no more.  To be called when all rows
  *	  were added.
  */
 bool
-dp_bound_gather_next(dp_gather *gather, dp_gather_sink sink, void *context)
+dp_units_gather_next(dp_gather *gather, dp_gather_sink sink, void *context)
 {
 	MemoryContext old = MemoryContextSwitchTo(gather->context);
 

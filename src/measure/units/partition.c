@@ -35,11 +35,11 @@
 
 typedef struct together
 {
-	const dp_bound_visitor *visitor;
-	dp_bound_store *store;
+	const dp_units_visitor *visitor;
+	dp_units_store *store;
 	pg_atomic_uint32 next;		/* partition to take next */
-	bool		fits[DP_BOUND_PARTITIONS];	/* into the memory of a thread */
-	bool		shown[DP_BOUND_PARTITIONS];	/* set by the one that took it */
+	bool		fits[DP_UNITS_PARTITIONS];	/* into the memory of a thread */
+	bool		shown[DP_UNITS_PARTITIONS]; /* set by the one that took it */
 } together;
 
 /* A thread, or the caller. */
@@ -47,7 +47,7 @@ typedef struct helper
 {
 	together   *all;
 	void	   *context;		/* for visitor->loaded */
-	dp_bound_sorted sorted;		/* the current partition */
+	dp_units_sorted sorted;		/* the current partition */
 } helper;
 
 /* The body of a thread; a partition that cannot be read is not shown. */
@@ -58,13 +58,13 @@ help(void *worker)
 	together   *all = self->all;
 	uint32		n;
 
-	while ((n = pg_atomic_fetch_add_u32(&all->next, 1)) < DP_BOUND_PARTITIONS)
+	while ((n = pg_atomic_fetch_add_u32(&all->next, 1)) < DP_UNITS_PARTITIONS)
 	{
 		int64		count;
 
 		if (!all->fits[n])
 			continue;
-		count = dp_bound_sorted_fill(&self->sorted, all->visitor->layout,
+		count = dp_units_sorted_fill(&self->sorted, all->visitor->layout,
 									 all->store, n);
 		if (count < 0)
 			continue;
@@ -75,20 +75,20 @@ help(void *worker)
 }
 
 /* A size that suffices for each partition that needs no more than `most`. */
-static dp_bound_need
+static dp_units_need
 find_need(together *all, Size most)
 {
-	dp_bound_need largest = {0};
+	dp_units_need largest = {0};
 	int			n;
 
-	for (n = 0; n < DP_BOUND_PARTITIONS; n++)
+	for (n = 0; n < DP_UNITS_PARTITIONS; n++)
 	{
-		dp_bound_need need = dp_bound_sorted_need(all->store, n);
+		dp_units_need need = dp_units_sorted_need(all->store, n);
 
 		all->fits[n] = need.entries > 0 &&
-			dp_bound_sorted_bytes(&need) <= most;
+			dp_units_sorted_bytes(&need) <= most;
 		if (all->fits[n])
-			dp_bound_sorted_widen(&largest, &need);
+			dp_units_sorted_widen(&largest, &need);
 	}
 	return largest;
 }
@@ -100,9 +100,10 @@ help_together(helper *helpers, int n)
 	dp_threads	threads;
 
 	HOLD_INTERRUPTS();
-	dp_mech_threads_start(&threads, help, helpers + 1, sizeof(helper), n - 1);
+	dp_numbers_threads_start(&threads, help, helpers + 1, sizeof(helper),
+							 n - 1);
 	(void) help(helpers);
-	dp_mech_threads_join(&threads);
+	dp_numbers_threads_join(&threads);
 	RESUME_INTERRUPTS();
 }
 
@@ -113,16 +114,16 @@ help_together(helper *helpers, int n)
  *	  must be safe in threads, each with a context of its own.
  */
 static void
-visit_together(const dp_bound_visitor *visitor,
-			   dp_bound_store *store)
+visit_together(const dp_units_visitor *visitor,
+			   dp_units_store *store)
 {
-	helper		helpers[DP_BOUND_HELPERS + 1];
+	helper		helpers[DP_UNITS_HELPERS + 1];
 	together	all = {visitor, store};
-	dp_bound_need need;
+	dp_units_need need;
 	int			n;				/* with the caller */
 	int			i;
 
-	Assert(visitor->nhelpers <= DP_BOUND_HELPERS);
+	Assert(visitor->nhelpers <= DP_UNITS_HELPERS);
 	pg_atomic_init_u32(&all.next, 0);
 	n = 1 + visitor->nhelpers;
 	need = find_need(&all, MEMORY / n);
@@ -131,60 +132,60 @@ visit_together(const dp_bound_visitor *visitor,
 		helpers[i].all = &all;
 		helpers[i].context = i == 0 ? visitor->context :
 			visitor->helpers[i - 1];
-		dp_bound_sorted_make(&helpers[i].sorted, &need);
+		dp_units_sorted_make(&helpers[i].sorted, &need);
 	}
 	help_together(helpers, n);
 	for (i = 0; i < n; i++)
-		dp_bound_sorted_free(&helpers[i].sorted);
-	for (i = 0; i < DP_BOUND_PARTITIONS; i++)
+		dp_units_sorted_free(&helpers[i].sorted);
+	for (i = 0; i < DP_UNITS_PARTITIONS; i++)
 		if (all.shown[i])
-			dp_bound_store_empty(store, i);
+			dp_units_store_empty(store, i);
 }
 
 #define LOADED ((Size) 4 * 1024 * 1024) /* bytes of records */
 
 static void
-visit_loaded(const dp_bound_visitor *visitor, dp_bound_store *store, int n)
+visit_loaded(const dp_units_visitor *visitor, dp_units_store *store, int n)
 {
-	dp_bound_sorted sorted;
-	int64		count = dp_bound_sorted_load(&sorted, visitor->layout, store,
+	dp_units_sorted sorted;
+	int64		count = dp_units_sorted_load(&sorted, visitor->layout, store,
 											 n);
 
 	visitor->loaded(visitor->context, sorted.entries, count);
-	dp_bound_sorted_free(&sorted);
-	dp_bound_store_empty(store, n);
+	dp_units_sorted_free(&sorted);
+	dp_units_store_empty(store, n);
 }
 
 /*
- * dp_bound_visit
+ * dp_units_visit
  *	  Show a visitor all records of a store, which is dropped: those with one
  *	  key together and, without helpers, the keys in order.
  */
 void
-dp_bound_visit(const dp_bound_visitor *visitor, dp_bound_store *store)
+dp_units_visit(const dp_units_visitor *visitor, dp_units_store *store)
 {
 	int			n;
 
 	if (visitor->nhelpers > 0)
 		visit_together(visitor, store);
-	for (n = 0; n < DP_BOUND_PARTITIONS; n++)
+	for (n = 0; n < DP_UNITS_PARTITIONS; n++)
 	{
-		int64		bytes = dp_bound_store_bytes(store, n);
+		int64		bytes = dp_units_store_bytes(store, n);
 
 		CHECK_FOR_INTERRUPTS();
 		if (bytes == 0)
 			continue;
 		if (bytes <= LOADED)
 			visit_loaded(visitor, store, n);
-		else if (dp_bound_store_has_one_key(store, n))
+		else if (dp_units_store_has_one_key(store, n))
 		{
 			visitor->large(visitor->context, store, n);
-			dp_bound_store_empty(store, n);
+			dp_units_store_empty(store, n);
 		}
 		else
-			dp_bound_visit(visitor,
-						   dp_bound_store_divide(store, n, DP_BOUND_DIVIDED,
-												 DP_BOUND_DIVIDED_PIECE));
+			dp_units_visit(visitor,
+						   dp_units_store_divide(store, n, DP_UNITS_DIVIDED,
+												 DP_UNITS_DIVIDED_PIECE));
 	}
-	dp_bound_store_drop(store);
+	dp_units_store_drop(store);
 }

@@ -42,50 +42,50 @@ typedef struct partition
 	piece	   *pieces;
 } partition;
 
-struct dp_bound_store
+struct dp_units_store
 {
-	const dp_bound_layout *layout;
+	const dp_units_layout *layout;
 	MemoryContext context;
 	int			used;			/* bits of keys used so far, own ones too */
 	Size		memory;			/* left for pieces */
 	uint32		piece;			/* bytes of a large one; a record fits */
 	bool		writes;			/* some are on disk */
-	partition	partitions[DP_BOUND_PARTITIONS];
+	partition	partitions[DP_UNITS_PARTITIONS];
 };
 
 /* Give up what is on disk. */
 static void
 record_store_leave_file(void *arg)
 {
-	dp_bound_store *store = arg;
+	dp_units_store *store = arg;
 
 	if (store->writes)
-		dp_bridge_scratch_leave();
+		dp_base_scratch_leave();
 	store->writes = false;
 }
 
 /*
- * dp_bound_store_create
+ * dp_units_store_create
  *	  An empty store in a context of its own below the current one, which
- *	  dp_bound_store_drop deletes.  `used`: bits of keys that are the same in
+ *	  dp_units_store_drop deletes.  `used`: bits of keys that are the same in
  *	  all records.  It takes `memory` bytes, plus twice a piece for each
  *	  partition, plus some 32 bytes for each piece on disk.
  */
-dp_bound_store *
-dp_bound_store_create(const dp_bound_layout *layout, int used, Size memory,
+dp_units_store *
+dp_units_store_create(const dp_units_layout *layout, int used, Size memory,
 					  uint32 piece_bytes)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "dp_pg rows of units",
 												  ALLOCSET_DEFAULT_SIZES);
-	dp_bound_store *store = MemoryContextAllocZero(context,
-												   sizeof(dp_bound_store));
+	dp_units_store *store = MemoryContextAllocZero(context,
+												   sizeof(dp_units_store));
 	MemoryContextCallback *callback =
 		MemoryContextAllocZero(context, sizeof(MemoryContextCallback));
 
 	store->layout = layout;
 	store->context = context;
-	store->used = used + DP_BOUND_PARTITION_BITS;
+	store->used = used + DP_UNITS_PARTITION_BITS;
 	store->memory = memory;
 	store->piece = piece_bytes;
 	callback->func = record_store_leave_file;
@@ -95,7 +95,7 @@ dp_bound_store_create(const dp_bound_layout *layout, int used, Size memory,
 }
 
 static piece *
-new_piece(dp_bound_store *store, partition *p)
+new_piece(dp_units_store *store, partition *p)
 {
 	piece	   *added;
 
@@ -145,7 +145,7 @@ open_piece(partition *p, piece *last)
 
 /* Write a full piece, and use its memory for the next records. */
 static void
-write_piece(dp_bound_store *store, partition *p)
+write_piece(dp_units_store *store, partition *p)
 {
 	piece	   *full = &p->pieces[p->npieces - 1];
 	char	   *memory = full->memory;
@@ -154,10 +154,10 @@ write_piece(dp_bound_store *store, partition *p)
 
 	if (!store->writes)
 	{
-		dp_bridge_scratch_use();
+		dp_base_scratch_use();
 		store->writes = true;
 	}
-	full->place = dp_bridge_scratch_append(memory, full->bytes);
+	full->place = dp_base_scratch_append(memory, full->bytes);
 	full->memory = NULL;
 	next = new_piece(store, p);
 	next->memory = memory;
@@ -166,7 +166,7 @@ write_piece(dp_bound_store *store, partition *p)
 }
 
 static pg_noinline void
-record_store_make_room(dp_bound_store *store, partition *p, Size size)
+record_store_make_room(dp_units_store *store, partition *p, Size size)
 {
 	piece	   *last = p->npieces > 0 ? &p->pieces[p->npieces - 1] : NULL;
 	uint32		wanted = FIRST_PIECE;
@@ -190,17 +190,17 @@ record_store_make_room(dp_bound_store *store, partition *p, Size size)
 }
 
 /* Room for a record with the key. */
-static inline dp_bound_record *
-add_record(dp_bound_store *store, uint64 key, Size size)
+static inline dp_units_record *
+add_record(dp_units_store *store, uint64 key, Size size)
 {
-	int			n = (int) ((key << (store->used - DP_BOUND_PARTITION_BITS)) >>
-						   (64 - DP_BOUND_PARTITION_BITS));
+	int			n = (int) ((key << (store->used - DP_UNITS_PARTITION_BITS)) >>
+						   (64 - DP_UNITS_PARTITION_BITS));
 	partition  *p = &store->partitions[n];
-	dp_bound_record *record;
+	dp_units_record *record;
 
 	if (unlikely(p->end - p->next < (ptrdiff_t) size))
 		record_store_make_room(store, p, size);
-	record = (dp_bound_record *) p->next;
+	record = (dp_units_record *) p->next;
 	p->next += size;
 	p->records++;
 	__builtin_prefetch(p->next + AHEAD, 1);
@@ -208,22 +208,22 @@ add_record(dp_bound_store *store, uint64 key, Size size)
 }
 
 /*
- * dp_bound_store_add
+ * dp_units_store_add
  *	  Room for a record with the key, of `size` bytes: a multiple of 8, at most
  *	  a piece.  The caller fills it, all of it, before anything else.
  */
-dp_bound_record *
-dp_bound_store_add(dp_bound_store *store, uint64 key, Size size)
+dp_units_record *
+dp_units_store_add(dp_units_store *store, uint64 key, Size size)
 {
 	return add_record(store, key, size);
 }
 
 /*
- * dp_bound_store_put
+ * dp_units_store_put
  *	  Add a copy of a record of `size` bytes.
  */
 void
-dp_bound_store_put(dp_bound_store *store, const dp_bound_record *record,
+dp_units_store_put(dp_units_store *store, const dp_units_record *record,
 				   Size size)
 {
 	uint64	   *to = (uint64 *) add_record(store, record->key, size);
@@ -233,30 +233,30 @@ dp_bound_store_put(dp_bound_store *store, const dp_bound_record *record,
 		to[i] = ((const uint64 *) record)[i];
 }
 
-/* dp_bound_store_bytes: of all records of a partition. */
+/* dp_units_store_bytes: of all records of a partition. */
 int64
-dp_bound_store_bytes(const dp_bound_store *store, int n)
+dp_units_store_bytes(const dp_units_store *store, int n)
 {
 	return store->partitions[n].bytes + bytes_of_last(&store->partitions[n]);
 }
 
-/* dp_bound_store_count: how many records a partition has. */
+/* dp_units_store_count: how many records a partition has. */
 int64
-dp_bound_store_count(const dp_bound_store *store, int n)
+dp_units_store_count(const dp_units_store *store, int n)
 {
 	return store->partitions[n].records;
 }
 
-/* dp_bound_store_used: bits of keys that are the same within a partition. */
+/* dp_units_store_used: bits of keys that are the same within a partition. */
 int
-dp_bound_store_used(const dp_bound_store *store)
+dp_units_store_used(const dp_units_store *store)
 {
 	return store->used;
 }
 
-/* dp_bound_store_empty: drop the records of a partition. */
+/* dp_units_store_empty: drop the records of a partition. */
 void
-dp_bound_store_empty(dp_bound_store *store, int n)
+dp_units_store_empty(dp_units_store *store, int n)
 {
 	partition  *p = &store->partitions[n];
 	int			i;
@@ -269,9 +269,9 @@ dp_bound_store_empty(dp_bound_store *store, int n)
 	memset(p, 0, sizeof(*p));
 }
 
-/* dp_bound_store_drop: with all records. */
+/* dp_units_store_drop: with all records. */
 void
-dp_bound_store_drop(dp_bound_store *store)
+dp_units_store_drop(dp_units_store *store)
 {
 	MemoryContextDelete(store->context);
 }
@@ -286,11 +286,11 @@ records_bytes(const partition *p, int i)
 }
 
 /*
- * dp_bound_store_pieces
+ * dp_units_store_pieces
  *	  How many pieces a partition has; *stored: bytes of those on disk.
  */
 int
-dp_bound_store_pieces(const dp_bound_store *store, int n, Size *stored)
+dp_units_store_pieces(const dp_units_store *store, int n, Size *stored)
 {
 	const partition *p = &store->partitions[n];
 	int			i;
@@ -302,15 +302,15 @@ dp_bound_store_pieces(const dp_bound_store *store, int n, Size *stored)
 }
 
 /*
- * dp_bound_store_fill
+ * dp_units_store_fill
  *	  All records of a partition in memory: chunks, one for each piece; those
  *	  from the disk are put into `stored`.  They stay until the partition is
  *	  emptied.  False, with errno: the disk cannot be read.  A thread may call
  *	  it.
  */
 bool
-dp_bound_store_fill(const dp_bound_store *store, int n,
-					dp_bound_chunk *chunks, char *stored)
+dp_units_store_fill(const dp_units_store *store, int n,
+					dp_units_chunk *chunks, char *stored)
 {
 	const partition *p = &store->partitions[n];
 	int			i;
@@ -323,7 +323,7 @@ dp_bound_store_fill(const dp_bound_store *store, int n,
 		chunks[i].bytes = records_bytes(p, i);
 		if (from->memory != NULL)
 			continue;
-		if (!dp_bridge_scratch_try(stored, from->bytes, from->place))
+		if (!dp_base_scratch_try(stored, from->bytes, from->place))
 			return false;
 		chunks[i].records = stored;
 		stored += from->bytes;
@@ -331,9 +331,9 @@ dp_bound_store_fill(const dp_bound_store *store, int n,
 	return true;
 }
 
-/* dp_bound_cursor_open: before the first record of a partition. */
+/* dp_units_cursor_open: before the first record of a partition. */
 void
-dp_bound_cursor_open(dp_bound_cursor *cursor, dp_bound_store *store, int n)
+dp_units_cursor_open(dp_units_cursor *cursor, dp_units_store *store, int n)
 {
 	cursor->store = store;
 	cursor->partition = n;
@@ -342,7 +342,7 @@ dp_bound_cursor_open(dp_bound_cursor *cursor, dp_bound_store *store, int n)
 }
 
 static bool
-fetch_piece(dp_bound_cursor *cursor)
+fetch_piece(dp_units_cursor *cursor)
 {
 	const partition *p = &cursor->store->partitions[cursor->partition];
 	const piece *at;
@@ -357,7 +357,7 @@ fetch_piece(dp_bound_cursor *cursor)
 	{
 		if (cursor->room == NULL)
 			cursor->room = palloc(cursor->store->piece);
-		dp_bridge_scratch_read(cursor->room, bytes, at->place);
+		dp_base_scratch_read(cursor->room, bytes, at->place);
 	}
 	cursor->next = at->memory != NULL ? at->memory : cursor->room;
 	cursor->end = cursor->next + bytes;
@@ -365,25 +365,25 @@ fetch_piece(dp_bound_cursor *cursor)
 }
 
 /*
- * dp_bound_cursor_fetch
+ * dp_units_cursor_fetch
  *	  The next record, NULL after the last; valid until the next call.
  */
-const dp_bound_record *
-dp_bound_cursor_fetch(dp_bound_cursor *cursor)
+const dp_units_record *
+dp_units_cursor_fetch(dp_units_cursor *cursor)
 {
-	const dp_bound_record *record;
+	const dp_units_record *record;
 
 	while (cursor->next == cursor->end)
 		if (!fetch_piece(cursor))
 			return NULL;
-	record = (const dp_bound_record *) cursor->next;
-	cursor->next += dp_bound_record_size(cursor->store->layout, record);
+	record = (const dp_units_record *) cursor->next;
+	cursor->next += dp_units_record_size(cursor->store->layout, record);
 	return record;
 }
 
-/* dp_bound_cursor_close: of a cursor that began as zeroes. */
+/* dp_units_cursor_close: of a cursor that began as zeroes. */
 void
-dp_bound_cursor_close(dp_bound_cursor *cursor)
+dp_units_cursor_close(dp_units_cursor *cursor)
 {
 	if (cursor->room != NULL)
 		pfree(cursor->room);
@@ -393,47 +393,47 @@ dp_bound_cursor_close(dp_bound_cursor *cursor)
 /* ---- what memory cannot hold ---- */
 
 /*
- * dp_bound_store_has_one_key: whether all records of a partition share a key.
+ * dp_units_store_has_one_key: whether all records of a partition share a key.
  */
 bool
-dp_bound_store_has_one_key(dp_bound_store *store, int n)
+dp_units_store_has_one_key(dp_units_store *store, int n)
 {
-	dp_bound_cursor cursor = {NULL};
-	const dp_bound_record *record;
+	dp_units_cursor cursor = {NULL};
+	const dp_units_record *record;
 	uint64		key = 0;
 	bool		first = true;
 	bool		one = true;
 
-	dp_bound_cursor_open(&cursor, store, n);
-	while (one && (record = dp_bound_cursor_fetch(&cursor)) != NULL)
+	dp_units_cursor_open(&cursor, store, n);
+	while (one && (record = dp_units_cursor_fetch(&cursor)) != NULL)
 	{
 		one = first || record->key == key;
 		key = record->key;
 		first = false;
 	}
-	dp_bound_cursor_close(&cursor);
+	dp_units_cursor_close(&cursor);
 	return one;
 }
 
 /*
- * dp_bound_store_divide
- *	  Make a store, as dp_bound_store_create does, of the records of a
+ * dp_units_store_divide
+ *	  Make a store, as dp_units_store_create does, of the records of a
  *	  partition, by further bits of their keys; the partition is emptied.
  */
-dp_bound_store *
-dp_bound_store_divide(dp_bound_store *store, int n, Size memory,
+dp_units_store *
+dp_units_store_divide(dp_units_store *store, int n, Size memory,
 					  uint32 piece_bytes)
 {
-	dp_bound_store *below = dp_bound_store_create(store->layout, store->used,
+	dp_units_store *below = dp_units_store_create(store->layout, store->used,
 												  memory, piece_bytes);
-	dp_bound_cursor cursor = {NULL};
-	const dp_bound_record *record;
+	dp_units_cursor cursor = {NULL};
+	const dp_units_record *record;
 
-	dp_bound_cursor_open(&cursor, store, n);
-	while ((record = dp_bound_cursor_fetch(&cursor)) != NULL)
-		dp_bound_store_put(below, record,
-						   dp_bound_record_size(store->layout, record));
-	dp_bound_cursor_close(&cursor);
-	dp_bound_store_empty(store, n);
+	dp_units_cursor_open(&cursor, store, n);
+	while ((record = dp_units_cursor_fetch(&cursor)) != NULL)
+		dp_units_store_put(below, record,
+						   dp_units_record_size(store->layout, record));
+	dp_units_cursor_close(&cursor);
+	dp_units_store_empty(store, n);
 	return below;
 }

@@ -25,7 +25,7 @@
 #define WINDOW (128 * 1024)
 
 static inline int64
-rows_number_of(const dp_bound_job *job, const dp_bound_record *record,
+rows_number_of(const dp_units_job *job, const dp_units_record *record,
 			   int column)
 {
 	return (int64) record->words[job->layout->word[column]];
@@ -36,14 +36,14 @@ rows_number_of(const dp_bound_job *job, const dp_bound_record *record,
  * then.
  */
 static inline const uint64 *
-words_in(const dp_bound_job *job, const dp_bound_record *record, int column)
+words_in(const dp_units_job *job, const dp_units_record *record, int column)
 {
 	return &record->words[Max(job->layout->word[column], 0)];
 }
 
 static inline void
-give(const dp_bound_job *job, int32 group, int column,
-	 const dp_bound_part *part)
+give(const dp_units_job *job, int32 group, int column,
+	 const dp_units_part *part)
 {
 	job->sink(job->context, group, column, part);
 }
@@ -63,29 +63,29 @@ scale(dp_int128 sum, int64 m, int64 c, bool round)
 }
 
 static int64
-count_rows(dp_bound_rows *rows, int column)
+count_rows(dp_units_rows *rows, int column)
 {
-	const dp_bound_record *record;
+	const dp_units_record *record;
 	int64		c = 0;
 
-	dp_bound_rows_rewind(rows);
-	while ((record = dp_bound_rows_next(rows)) != NULL)
-		c += dp_bound_has_column(rows->layout, record, column) ? 1 : 0;
+	dp_units_rows_rewind(rows);
+	while ((record = dp_units_rows_next(rows)) != NULL)
+		c += dp_units_has_column(rows->layout, record, column) ? 1 : 0;
 	return c;
 }
 
 /* The number of rows, and the sum of x - from over them. */
 static int64
-sum_rows(const dp_bound_job *job, dp_bound_rows *rows, int column, int64 from,
+sum_rows(const dp_units_job *job, dp_units_rows *rows, int column, int64 from,
 		 dp_int128 *sum)
 {
-	const dp_bound_record *record;
+	const dp_units_record *record;
 	int64		c = 0;
 
 	*sum = 0;
-	dp_bound_rows_rewind(rows);
-	while ((record = dp_bound_rows_next(rows)) != NULL)
-		if (dp_bound_has_column(rows->layout, record, column))
+	dp_units_rows_rewind(rows);
+	while ((record = dp_units_rows_next(rows)) != NULL)
+		if (dp_units_has_column(rows->layout, record, column))
 		{
 			*sum += (dp_int128) rows_number_of(job, record, column) - from;
 			c++;
@@ -94,11 +94,11 @@ sum_rows(const dp_bound_job *job, dp_bound_rows *rows, int column, int64 from,
 }
 
 static void
-add_count(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
+add_count(const dp_units_job *job, dp_units_rows *rows, int32 group,
 		  int column)
 {
-	const dp_bound_column *how = &job->spec->columns[column];
-	dp_bound_part part;
+	const dp_units_column *how = &job->spec->columns[column];
+	dp_units_part part;
 
 	part.rows = Min(count_rows(rows, column), how->rows);
 	if (part.rows > 0)
@@ -106,12 +106,12 @@ add_count(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
 }
 
 static void
-add_sum(const dp_bound_job *job, dp_bound_rows *rows, int32 group, int column)
+add_sum(const dp_units_job *job, dp_units_rows *rows, int32 group, int column)
 {
-	const dp_bound_column *how = &job->spec->columns[column];
+	const dp_units_column *how = &job->spec->columns[column];
 	dp_int128	least = (dp_int128) Min(how->low, 0) * how->rows;
 	dp_int128	most = (dp_int128) Max(how->high, 0) * how->rows;
-	dp_bound_part part;
+	dp_units_part part;
 	dp_int128	sum;
 
 	if (sum_rows(job, rows, column, 0, &sum) == 0)
@@ -122,10 +122,10 @@ add_sum(const dp_bound_job *job, dp_bound_rows *rows, int32 group, int column)
 }
 
 static void
-add_mean(const dp_bound_job *job, dp_bound_rows *rows, int32 group, int column)
+add_mean(const dp_units_job *job, dp_units_rows *rows, int32 group, int column)
 {
-	const dp_bound_column *how = &job->spec->columns[column];
-	dp_bound_part part;
+	const dp_units_column *how = &job->spec->columns[column];
+	dp_units_part part;
 	dp_int128	sum;
 	int64		c = sum_rows(job, rows, column, how->low, &sum);
 
@@ -141,23 +141,23 @@ add_mean(const dp_bound_job *job, dp_bound_rows *rows, int32 group, int column)
  * down, the middle one is what is left of m' G^2: none is negative.
  */
 static void
-add_squares(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
+add_squares(const dp_units_job *job, dp_units_rows *rows, int32 group,
 			int column)
 {
-	const dp_bound_column *how = &job->spec->columns[column];
+	const dp_units_column *how = &job->spec->columns[column];
 	dp_int128	width = Max((dp_int128) how->high - how->low, 1);
-	const dp_bound_record *record;
-	dp_bound_part part;
+	const dp_units_record *record;
+	dp_units_part part;
 	dp_int128	below = 0;
 	dp_int128	squares = 0;
 	int64		c = 0;
 
-	dp_bound_rows_rewind(rows);
-	while ((record = dp_bound_rows_next(rows)) != NULL)
+	dp_units_rows_rewind(rows);
+	while ((record = dp_units_rows_next(rows)) != NULL)
 	{
 		dp_int128	k;
 
-		if (!dp_bound_has_column(rows->layout, record, column))
+		if (!dp_units_has_column(rows->layout, record, column))
 			continue;
 		k = (dp_int128) rows_number_of(job, record, column) - how->low;
 		below += (width - k) * (width - k);
@@ -180,18 +180,18 @@ add_squares(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
 
 /* Scaled numbers are rounded down, so that bounds hold for them too. */
 static void
-add_pairs(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
+add_pairs(const dp_units_job *job, dp_units_rows *rows, int32 group,
 		  int column)
 {
-	const dp_bound_column *how = &job->spec->columns[column];
-	const dp_bound_record *record;
+	const dp_units_column *how = &job->spec->columns[column];
+	const dp_units_record *record;
 	dp_pair_sums sums = {0};
-	dp_bound_part part = {0};
+	dp_units_part part = {0};
 	int			i;
 
-	dp_bound_rows_rewind(rows);
-	while ((record = dp_bound_rows_next(rows)) != NULL)
-		if (dp_bound_has_column(rows->layout, record, column))
+	dp_units_rows_rewind(rows);
+	while ((record = dp_units_rows_next(rows)) != NULL)
+		if (dp_units_has_column(rows->layout, record, column))
 		{
 			int64		pair = rows_number_of(job, record, column);
 
@@ -200,7 +200,7 @@ add_pairs(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
 		}
 	if (sums.rows == 0)
 		return;
-	dp_mech_pair_cells(&how->pairs, &sums, part.numbers);
+	dp_noise_pair_cells(&how->pairs, &sums, part.numbers);
 	for (i = 0; sums.rows > how->rows && i < how->pairs.ncells; i++)
 		part.numbers[i] = scale(part.numbers[i], how->rows, sums.rows, false);
 	give(job, group, column, &part);
@@ -211,30 +211,30 @@ uniform_below(uint64 n)
 {
 	uint64		drawn;
 
-	dp_bridge_check_status(dp_mech_uniform_below(dp_bridge_source(), n,
-												 (uint64_t *) &drawn),
-						   "choose rows of a unit");
+	dp_base_check_status(dp_noise_uniform_below(dp_base_source(), n,
+												(uint64_t *) &drawn),
+						 "choose rows of a unit");
 	return drawn;
 }
 
 /* Selection sampling: a row is taken with probability wanted / left. */
 static void
-add_values(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
+add_values(const dp_units_job *job, dp_units_rows *rows, int32 group,
 		   int column)
 {
 	uint64		left = (uint64) count_rows(rows, column);
 	uint64		wanted = Min(left, (uint64) job->spec->columns[column].rows);
-	const dp_bound_record *record;
-	dp_bound_part part;
+	const dp_units_record *record;
+	dp_units_part part;
 
-	dp_bound_rows_rewind(rows);
-	while (wanted > 0 && (record = dp_bound_rows_next(rows)) != NULL)
+	dp_units_rows_rewind(rows);
+	while (wanted > 0 && (record = dp_units_rows_next(rows)) != NULL)
 	{
-		if (!dp_bound_has_column(rows->layout, record, column))
+		if (!dp_units_has_column(rows->layout, record, column))
 			continue;
 		if (wanted == left || uniform_below(left) < wanted)
 		{
-			if (job->spec->columns[column].kind == DP_BOUND_ROWS)
+			if (job->spec->columns[column].kind == DP_UNITS_ROWS)
 				part.words = words_in(job, record, column);
 			else
 				part.numbers[0] = rows_number_of(job, record, column);
@@ -248,7 +248,7 @@ add_values(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
 /* ---- totals ---- */
 
 static void
-rows_add_row(const dp_bound_column *how, const uint64 *words, int64 *totals)
+rows_add_row(const dp_units_column *how, const uint64 *words, int64 *totals)
 {
 	const uint32 *weights;
 	int			i;
@@ -260,7 +260,7 @@ rows_add_row(const dp_bound_column *how, const uint64 *words, int64 *totals)
 		for (; bits != 0; bits &= bits - 1)
 			totals[i + pg_rightmost_one_pos64(bits)]++;
 	}
-	weights = (const uint32 *) (words + dp_bound_bit_words(how->bits));
+	weights = (const uint32 *) (words + dp_units_bit_words(how->bits));
 	for (i = 0; i < how->weights; i++)
 		totals[how->bits + i] += weights[i];
 }
@@ -270,19 +270,19 @@ rows_add_row(const dp_bound_column *how, const uint64 *words, int64 *totals)
  * (doc/theory.md T135).
  */
 static void
-add_totals(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
+add_totals(const dp_units_job *job, dp_units_rows *rows, int32 group,
 		   int column)
 {
-	const dp_bound_column *how = &job->spec->columns[column];
+	const dp_units_column *how = &job->spec->columns[column];
 	int			n = how->bits + how->weights;
 	int64	   *totals = palloc0(sizeof(int64) * n);
-	const dp_bound_record *record;
-	dp_bound_part part;
+	const dp_units_record *record;
+	dp_units_part part;
 	int			i;
 
-	dp_bound_rows_rewind(rows);
-	while ((record = dp_bound_rows_next(rows)) != NULL)
-		if (dp_bound_has_column(rows->layout, record, column))
+	dp_units_rows_rewind(rows);
+	while ((record = dp_units_rows_next(rows)) != NULL)
+		if (dp_units_has_column(rows->layout, record, column))
 			rows_add_row(how, words_in(job, record, column), totals);
 	for (i = 0; i < n; i++)
 		totals[i] = Min(totals[i], how->rows *
@@ -336,10 +336,10 @@ rows_make_distinct(digest *digests, int64 n)
 
 /* The rank of a unit and group, whether or not rows were stored by it. */
 static inline uint64
-rows_rank_of(const dp_bound_rows *rows, const dp_bound_record *record)
+rows_rank_of(const dp_units_rows *rows, const dp_units_record *record)
 {
 	return rows->ranked ? record->key :
-		dp_bound_rank(record->key, dp_bound_group_of(rows->layout, record));
+		dp_units_rank(record->key, dp_units_group_of(rows->layout, record));
 }
 
 /*
@@ -348,23 +348,23 @@ rows_rank_of(const dp_bound_rows *rows, const dp_bound_record *record)
  * too often.
  */
 static int64
-rows_collect(const dp_bound_job *job, dp_bound_rows *rows, int column,
+rows_collect(const dp_units_job *job, dp_units_rows *rows, int column,
 			 uint64 first, uint64 last, digest *digests, int64 room)
 {
-	const dp_bound_record *record;
+	const dp_units_record *record;
 	int64		n = 0;
 
-	dp_bound_rows_rewind(rows);
-	while ((record = dp_bound_rows_next(rows)) != NULL)
+	dp_units_rows_rewind(rows);
+	while ((record = dp_units_rows_next(rows)) != NULL)
 	{
 		const uint64 *words = words_in(job, record, column);
 		digest		d;
 
-		if (!dp_bound_has_column(rows->layout, record, column))
+		if (!dp_units_has_column(rows->layout, record, column))
 			continue;
 		d.high = words[0];
 		d.low = words[1];
-		d.rank = dp_bound_scatter(rows_rank_of(rows, record) ^ d.high);
+		d.rank = dp_units_scatter(rows_rank_of(rows, record) ^ d.high);
 		if (d.rank < first || d.rank > last)
 			continue;
 		if (n == room && (n = rows_make_distinct(digests, n)) > room / 2)
@@ -375,10 +375,10 @@ rows_collect(const dp_bound_job *job, dp_bound_rows *rows, int column,
 }
 
 static void
-give_digests(const dp_bound_job *job, int32 group, int column,
+give_digests(const dp_units_job *job, int32 group, int column,
 			 const digest *digests, int64 n)
 {
-	dp_bound_part part;
+	dp_units_part part;
 	int64		i;
 
 	for (i = 0; i < n; i++)
@@ -394,7 +394,7 @@ give_digests(const dp_bound_job *job, int32 group, int column,
  * there are follows from the number of distinct values.
  */
 static void
-rows_add_distinct(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
+rows_add_distinct(const dp_units_job *job, dp_units_rows *rows, int32 group,
 				  int column)
 {
 	int64		wanted = job->spec->columns[column].rows;
@@ -435,33 +435,33 @@ rows_add_distinct(const dp_bound_job *job, dp_bound_rows *rows, int32 group,
  * vote; if names share a hash, all rows count under the least.
  */
 static int32
-open_group(const dp_bound_job *job, dp_bound_rows *rows)
+open_group(const dp_units_job *job, dp_units_rows *rows)
 {
-	const dp_bound_record *record;
+	const dp_units_record *record;
 	int32		group = 0;
 
 	if (job->votes != NULL)
-		dp_bound_votes_begin(job->votes);
-	dp_bound_rows_rewind(rows);
-	while ((record = dp_bound_rows_next(rows)) != NULL)
+		dp_units_votes_begin(job->votes);
+	dp_units_rows_rewind(rows);
+	while ((record = dp_units_rows_next(rows)) != NULL)
 	{
 		group = record->group;
 		if (job->votes == NULL)
 			break;
-		dp_bound_votes_name(job->votes, group,
-							dp_bound_record_name(rows->layout, record));
+		dp_units_votes_name(job->votes, group,
+							dp_units_record_name(rows->layout, record));
 	}
 	if (job->votes != NULL)
-		dp_bound_votes_cast(job->votes);
+		dp_units_votes_cast(job->votes);
 	return group;
 }
 
 /*
- * dp_bound_rows_add_up
+ * dp_units_rows_add_up
  *	  Give the sink what the rows, all of one unit and group, add to it.
  */
 void
-dp_bound_rows_add_up(const dp_bound_job *job, dp_bound_rows *rows)
+dp_units_rows_add_up(const dp_units_job *job, dp_units_rows *rows)
 {
 	int32		group = open_group(job, rows);
 	int			i;
@@ -469,29 +469,29 @@ dp_bound_rows_add_up(const dp_bound_job *job, dp_bound_rows *rows)
 	for (i = 0; i < job->spec->ncolumns; i++)
 		switch (job->spec->columns[i].kind)
 		{
-			case DP_BOUND_COUNT:
+			case DP_UNITS_COUNT:
 				add_count(job, rows, group, i);
 				break;
-			case DP_BOUND_SUM:
+			case DP_UNITS_SUM:
 				add_sum(job, rows, group, i);
 				break;
-			case DP_BOUND_MEAN:
+			case DP_UNITS_MEAN:
 				add_mean(job, rows, group, i);
 				break;
-			case DP_BOUND_SQUARES:
+			case DP_UNITS_SQUARES:
 				add_squares(job, rows, group, i);
 				break;
-			case DP_BOUND_PAIRS:
+			case DP_UNITS_PAIRS:
 				add_pairs(job, rows, group, i);
 				break;
-			case DP_BOUND_VALUES:
-			case DP_BOUND_ROWS:
+			case DP_UNITS_VALUES:
+			case DP_UNITS_ROWS:
 				add_values(job, rows, group, i);
 				break;
-			case DP_BOUND_TOTALS:
+			case DP_UNITS_TOTALS:
 				add_totals(job, rows, group, i);
 				break;
-			case DP_BOUND_DISTINCT:
+			case DP_UNITS_DISTINCT:
 				rows_add_distinct(job, rows, group, i);
 				break;
 		}

@@ -16,7 +16,7 @@
 #include "dp_units.h"
 
 /* Most words of all columns of a row: a record must fit into a piece. */
-#define DP_BOUND_WORDS 1000
+#define DP_UNITS_WORDS 1000
 
 /*
  * Rows of units as records, in memory and on
@@ -28,17 +28,17 @@
  * length of the unit in bytes and its bytes; if groups have names, the same of
  * the name.
  */
-typedef struct dp_bound_record
+typedef struct dp_units_record
 {
 	uint64		key;			/* of the unit, or of unit and group */
 	int32		group;			/* its public number */
 	uint32		present;		/* bit i: the row counts in column i < 32; or
-								 * see dp_bound_layout.sized */
+								 * see dp_units_layout.sized */
 	uint64		words[FLEXIBLE_ARRAY_MEMBER];
-} dp_bound_record;
+} dp_units_record;
 
 /* How records are laid out. */
-typedef struct dp_bound_layout
+typedef struct dp_units_layout
 {
 	bool		sized;			/* `present` is a record's size in bytes */
 	bool		named;			/* units are bytes */
@@ -47,24 +47,24 @@ typedef struct dp_bound_layout
 	int			marks;			/* word whose bit i stands for column 32 + i;
 								 * the next words go on */
 	int			words;			/* of all columns, with marks and hash */
-	int			word[DP_BOUND_COLUMNS]; /* first of a column; -1: none */
-} dp_bound_layout;
+	int			word[DP_UNITS_COLUMNS]; /* first of a column; -1: none */
+} dp_units_layout;
 
 /* The first columns have their bits in `present`. */
-#define DP_BOUND_FIRST_COLUMNS 32
+#define DP_UNITS_FIRST_COLUMNS 32
 
 /* Words of bits for the others. */
 static inline int
-dp_bound_marks(int ncolumns)
+dp_units_marks(int ncolumns)
 {
-	return dp_bound_bit_words(Max(ncolumns - DP_BOUND_FIRST_COLUMNS, 0));
+	return dp_units_bit_words(Max(ncolumns - DP_UNITS_FIRST_COLUMNS, 0));
 }
 
 static inline bool
-dp_bound_has_column(const dp_bound_layout *layout,
-					const dp_bound_record *record, int column)
+dp_units_has_column(const dp_units_layout *layout,
+					const dp_units_record *record, int column)
 {
-	int			bit = column - DP_BOUND_FIRST_COLUMNS;
+	int			bit = column - DP_UNITS_FIRST_COLUMNS;
 
 	if (likely(bit < 0))
 		return (record->present & ((uint32) 1 << column)) != 0;
@@ -73,10 +73,10 @@ dp_bound_has_column(const dp_bound_layout *layout,
 }
 
 static inline void
-dp_bound_set_column(const dp_bound_layout *layout, dp_bound_record *record,
+dp_units_set_column(const dp_units_layout *layout, dp_units_record *record,
 					int column)
 {
-	int			bit = column - DP_BOUND_FIRST_COLUMNS;
+	int			bit = column - DP_UNITS_FIRST_COLUMNS;
 
 	if (likely(bit < 0))
 		record->present |= (uint32) 1 << column;
@@ -85,10 +85,10 @@ dp_bound_set_column(const dp_bound_layout *layout, dp_bound_record *record,
 }
 
 static inline Size
-dp_bound_record_size(const dp_bound_layout *layout,
-					 const dp_bound_record *record)
+dp_units_record_size(const dp_units_layout *layout,
+					 const dp_units_record *record)
 {
-	Size		size = offsetof(dp_bound_record, words) +
+	Size		size = offsetof(dp_units_record, words) +
 		sizeof(uint64) * layout->words;
 
 	if (layout->sized)
@@ -103,17 +103,17 @@ dp_bound_record_size(const dp_bound_layout *layout,
 
 /* Most bytes of a record. */
 static inline Size
-dp_bound_record_most(const dp_bound_layout *layout)
+dp_units_record_most(const dp_units_layout *layout)
 {
-	return offsetof(dp_bound_record, words) +
-		sizeof(uint64) * (layout->words + 2) + DP_BOUND_UNIT_BYTES +
-		DP_BOUND_NAME_BYTES;
+	return offsetof(dp_units_record, words) +
+		sizeof(uint64) * (layout->words + 2) + DP_UNITS_UNIT_BYTES +
+		DP_UNITS_NAME_BYTES;
 }
 
 /* The length of the group's name, which follows it; keyed. */
 static inline const uint64 *
-dp_bound_record_name(const dp_bound_layout *layout,
-					 const dp_bound_record *record)
+dp_units_record_name(const dp_units_layout *layout,
+					 const dp_units_record *record)
 {
 	const uint64 *words = record->words + layout->words;
 
@@ -124,8 +124,8 @@ dp_bound_record_name(const dp_bound_layout *layout,
 
 /* Identifies a unit's group: groups with the same value are one. */
 static inline uint64
-dp_bound_group_of(const dp_bound_layout *layout,
-				  const dp_bound_record *record)
+dp_units_group_of(const dp_units_layout *layout,
+				  const dp_units_record *record)
 {
 	return layout->keyed ? record->words[layout->hash] :
 		(uint64) (uint32) record->group;
@@ -135,20 +135,20 @@ dp_bound_group_of(const dp_bound_layout *layout,
  * The word before a unit's bytes: its lowest bits are their number, the others
  * are free for other uses.
  */
-#define DP_BOUND_LENGTH_BITS 16
-StaticAssertDecl(DP_BOUND_UNIT_BYTES < 1 << DP_BOUND_LENGTH_BITS,
+#define DP_UNITS_LENGTH_BITS 16
+StaticAssertDecl(DP_UNITS_UNIT_BYTES < 1 << DP_UNITS_LENGTH_BITS,
 				 "the length of a unit has too few bits");
 
 static inline Size
-dp_bound_unit_length(uint64 word)
+dp_units_length(uint64 word)
 {
-	return (Size) (word & ((1 << DP_BOUND_LENGTH_BITS) - 1));
+	return (Size) (word & ((1 << DP_UNITS_LENGTH_BITS) - 1));
 }
 
 /* Order of units: 0 for the same one.  Keys are equal for the same unit. */
 static inline int
-dp_bound_compare_units(const dp_bound_layout *layout,
-					   const dp_bound_record *a, const dp_bound_record *b)
+dp_units_compare(const dp_units_layout *layout,
+				 const dp_units_record *a, const dp_units_record *b)
 {
 	Size		length;
 	Size		other;
@@ -157,8 +157,8 @@ dp_bound_compare_units(const dp_bound_layout *layout,
 		return a->key < b->key ? -1 : 1;
 	if (!layout->named)
 		return 0;
-	length = dp_bound_unit_length(a->words[layout->words]);
-	other = dp_bound_unit_length(b->words[layout->words]);
+	length = dp_units_length(a->words[layout->words]);
+	other = dp_units_length(b->words[layout->words]);
 	if (length != other)
 		return length < other ? -1 : 1;
 	return length == 0 ? 0 :
@@ -168,196 +168,197 @@ dp_bound_compare_units(const dp_bound_layout *layout,
 
 /* ---- record_store.c: records by the highest bits of their keys ---- */
 
-#define DP_BOUND_PARTITIONS 64
-#define DP_BOUND_PARTITION_BITS 6
+#define DP_UNITS_PARTITIONS 64
+#define DP_UNITS_PARTITION_BITS 6
 
-typedef struct dp_bound_store dp_bound_store;
+typedef struct dp_units_store dp_units_store;
 
-extern dp_bound_store *dp_bound_store_create(const dp_bound_layout *layout,
+extern dp_units_store *dp_units_store_create(const dp_units_layout *layout,
 											 int used, Size memory,
 											 uint32 piece_bytes);
-extern dp_bound_record *dp_bound_store_add(dp_bound_store *store, uint64 key,
+extern dp_units_record *dp_units_store_add(dp_units_store *store, uint64 key,
 										   Size size);
-extern void dp_bound_store_put(dp_bound_store *store,
-							   const dp_bound_record *record, Size size);
-extern int64 dp_bound_store_bytes(const dp_bound_store *store, int partition);
-extern int64 dp_bound_store_count(const dp_bound_store *store, int partition);
-extern int	dp_bound_store_used(const dp_bound_store *store);
-extern bool dp_bound_store_has_one_key(dp_bound_store *store, int partition);
-extern dp_bound_store *dp_bound_store_divide(dp_bound_store *store,
+extern void dp_units_store_put(dp_units_store *store,
+							   const dp_units_record *record, Size size);
+extern int64 dp_units_store_bytes(const dp_units_store *store, int partition);
+extern int64 dp_units_store_count(const dp_units_store *store, int partition);
+extern int	dp_units_store_used(const dp_units_store *store);
+extern bool dp_units_store_has_one_key(dp_units_store *store, int partition);
+extern dp_units_store *dp_units_store_divide(dp_units_store *store,
 											 int partition, Size memory,
 											 uint32 piece_bytes);
-extern void dp_bound_store_empty(dp_bound_store *store, int partition);
-extern void dp_bound_store_drop(dp_bound_store *store);
+extern void dp_units_store_empty(dp_units_store *store, int partition);
+extern void dp_units_store_drop(dp_units_store *store);
 
 /* Some records of a partition that memory can hold. */
-typedef struct dp_bound_chunk
+typedef struct dp_units_chunk
 {
 	const char *records;
 	Size		bytes;
-} dp_bound_chunk;
+} dp_units_chunk;
 
-extern int	dp_bound_store_pieces(const dp_bound_store *store, int partition,
+extern int	dp_units_store_pieces(const dp_units_store *store, int partition,
 								  Size *stored);
-extern bool dp_bound_store_fill(const dp_bound_store *store, int partition,
-								dp_bound_chunk *chunks, char *stored);
+extern bool dp_units_store_fill(const dp_units_store *store, int partition,
+								dp_units_chunk *chunks, char *stored);
 
 /* Takes the first record off a chunk; NULL if it is empty. */
-static inline const dp_bound_record *
-dp_bound_chunk_take(const dp_bound_layout *layout, dp_bound_chunk *rest)
+static inline const dp_units_record *
+dp_units_chunk_take(const dp_units_layout *layout, dp_units_chunk *rest)
 {
-	const dp_bound_record *record = (const dp_bound_record *) rest->records;
+	const dp_units_record *record = (const dp_units_record *) rest->records;
 	Size		size;
 
 	if (rest->bytes == 0)
 		return NULL;
-	size = dp_bound_record_size(layout, record);
+	size = dp_units_record_size(layout, record);
 	rest->records += size;
 	rest->bytes -= size;
 	return record;
 }
 
 /* Records of a partition, one after the other. */
-typedef struct dp_bound_cursor
+typedef struct dp_units_cursor
 {
-	dp_bound_store *store;
+	dp_units_store *store;
 	int			partition;
 	int			piece;			/* of the partition, -1 before the first */
 	const char *next;
 	const char *end;
 	char	   *room;			/* for what is on disk */
-} dp_bound_cursor;
+} dp_units_cursor;
 
-extern void dp_bound_cursor_open(dp_bound_cursor *cursor,
-								 dp_bound_store *store, int partition);
-extern const dp_bound_record *dp_bound_cursor_fetch(dp_bound_cursor *cursor);
-extern void dp_bound_cursor_close(dp_bound_cursor *cursor);
+extern void dp_units_cursor_open(dp_units_cursor *cursor,
+								 dp_units_store *store, int partition);
+extern const dp_units_record *dp_units_cursor_fetch(dp_units_cursor *cursor);
+extern void dp_units_cursor_close(dp_units_cursor *cursor);
 
 /* ---- partition.c ---- */
 
 /* Memory and pieces of stores that divide a partition. */
-#define DP_BOUND_DIVIDED ((Size) 1024 * 1024)
-#define DP_BOUND_DIVIDED_PIECE (16 * 1024)
+#define DP_UNITS_DIVIDED ((Size) 1024 * 1024)
+#define DP_UNITS_DIVIDED_PIECE (16 * 1024)
 
-/* All words of columns, their marks, a hash; and dp_bound_record_most. */
-StaticAssertDecl(offsetof(dp_bound_record, words) +
-				 sizeof(uint64) * (DP_BOUND_WORDS +
-								   DP_BOUND_COLUMNS / 64 + 3) +
-				 DP_BOUND_UNIT_BYTES + DP_BOUND_NAME_BYTES <=
-				 DP_BOUND_DIVIDED_PIECE,
+/* All words of columns, their marks, a hash; and dp_units_record_most. */
+StaticAssertDecl(offsetof(dp_units_record, words) +
+				 sizeof(uint64) * (DP_UNITS_WORDS +
+								   DP_UNITS_COLUMNS / 64 + 3) +
+				 DP_UNITS_UNIT_BYTES + DP_UNITS_NAME_BYTES <=
+				 DP_UNITS_DIVIDED_PIECE,
 				 "a row of all words does not fit into a piece");
-StaticAssertDecl(2 * DP_BOUND_COLUMNS <= DP_BOUND_WORDS,
+StaticAssertDecl(2 * DP_UNITS_COLUMNS <= DP_UNITS_WORDS,
 				 "all columns have two words, and these are too many");
 
 /* A record in memory, and what it is sorted by. */
-typedef struct dp_bound_entry
+typedef struct dp_units_entry
 {
 	uint64		key;
-	uint64		group;			/* dp_bound_group_of */
-	const dp_bound_record *record;
-} dp_bound_entry;
+	uint64		group;			/* dp_units_group_of */
+	const dp_units_record *record;
+} dp_units_entry;
 
 /*
  * Receives entries by key, name and group, or a large partition with one key.
  */
-typedef struct dp_bound_visitor
+typedef struct dp_units_visitor
 {
-	const dp_bound_layout *layout;
-	void		(*loaded) (void *context, const dp_bound_entry *entries,
+	const dp_units_layout *layout;
+	void		(*loaded) (void *context, const dp_units_entry *entries,
 						   int64 n);
-	void		(*large) (void *context, dp_bound_store *store, int n);
+	void		(*large) (void *context, dp_units_store *store, int n);
 	void	   *context;
 	void	  **helpers;		/* contexts for `loaded` in threads, one for
 								 * each */
 	int			nhelpers;
-} dp_bound_visitor;
+} dp_units_visitor;
 
-extern void dp_bound_visit(const dp_bound_visitor *visitor,
-						   dp_bound_store *store);
+extern void dp_units_visit(const dp_units_visitor *visitor,
+						   dp_units_store *store);
 
 /* ---- partition.c: several partitions at once ---- */
 
-#define DP_BOUND_HELPERS DP_THREADS_OF_ROWS
+#define DP_UNITS_HELPERS DP_THREADS_OF_ROWS
 
 /* ---- sorted.c: the records of one partition in memory ---- */
 
 /* The sizes of what they need. */
-typedef struct dp_bound_need
+typedef struct dp_units_need
 {
 	Size		stored;			/* bytes */
 	int			chunks;
 	int64		entries;
 	int64		starts;
-} dp_bound_need;
+} dp_units_need;
 
-typedef struct dp_bound_sorted
+typedef struct dp_units_sorted
 {
 	char	   *stored;			/* copies of records on disk */
-	dp_bound_chunk *chunks;		/* all records: these, and the store's own */
-	dp_bound_entry *entries;	/* by key, name and group */
+	dp_units_chunk *chunks;		/* all records: these, and the store's own */
+	dp_units_entry *entries;	/* by key, name and group */
 	uint32	   *starts;			/* of buckets, while they are sorted */
-} dp_bound_sorted;
+} dp_units_sorted;
 
-extern dp_bound_need dp_bound_sorted_need(const dp_bound_store *store, int n);
-extern void dp_bound_sorted_widen(dp_bound_need *need,
-								  const dp_bound_need *other);
-extern Size dp_bound_sorted_bytes(const dp_bound_need *need);
-extern void dp_bound_sorted_make(dp_bound_sorted *sorted,
-								 const dp_bound_need *need);
-extern int64 dp_bound_sorted_fill(dp_bound_sorted *sorted,
-								  const dp_bound_layout *layout,
-								  const dp_bound_store *store, int n);
-extern int64 dp_bound_sorted_load(dp_bound_sorted *sorted,
-								  const dp_bound_layout *layout,
-								  const dp_bound_store *store, int n);
-extern void dp_bound_sorted_free(dp_bound_sorted *sorted);
+extern dp_units_need dp_units_sorted_need(const dp_units_store *store, int n);
+extern void dp_units_sorted_widen(dp_units_need *need,
+								  const dp_units_need *other);
+extern Size dp_units_sorted_bytes(const dp_units_need *need);
+extern void dp_units_sorted_make(dp_units_sorted *sorted,
+								 const dp_units_need *need);
+extern int64 dp_units_sorted_fill(dp_units_sorted *sorted,
+								  const dp_units_layout *layout,
+								  const dp_units_store *store, int n);
+extern int64 dp_units_sorted_load(dp_units_sorted *sorted,
+								  const dp_units_layout *layout,
+								  const dp_units_store *store, int n);
+extern void dp_units_sorted_free(dp_units_sorted *sorted);
 
 /* ---- votes.c: groups with names, released if enough units vote ---- */
 
-typedef struct dp_bound_votes dp_bound_votes;
+typedef struct dp_units_votes dp_units_votes;
 
-extern dp_bound_votes *dp_bound_votes_create(const dp_bound_spec *spec);
-extern void dp_bound_votes_begin(dp_bound_votes *votes);
-extern void dp_bound_votes_name(dp_bound_votes *votes, int32 group,
+extern dp_units_votes *dp_units_votes_create(const dp_units_spec *spec);
+extern void dp_units_votes_begin(dp_units_votes *votes);
+extern void dp_units_votes_name(dp_units_votes *votes, int32 group,
 								const uint64 *name);
-extern void dp_bound_votes_put(void *votes, int64 group, int column,
-							   const dp_bound_part *part);
-extern void dp_bound_votes_cast(dp_bound_votes *votes);
-extern void dp_bound_votes_tell(dp_bound_votes *votes,
-								const dp_bound_teller *teller, void *context);
+extern void dp_units_votes_put(void *votes, int64 group, int column,
+							   const dp_units_part *part);
+extern void dp_units_votes_cast(dp_units_votes *votes);
+extern void dp_units_votes_release(dp_units_votes *votes,
+								   const dp_units_releaser *teller,
+								   void *context);
 
 /* A spec and layout, and the sink of parts. */
-typedef struct dp_bound_job
+typedef struct dp_units_job
 {
-	const dp_bound_spec *spec;
-	const dp_bound_layout *layout;
-	dp_bound_sink sink;
+	const dp_units_spec *spec;
+	const dp_units_layout *layout;
+	dp_units_sink sink;
 	void	   *context;
-	dp_bound_votes *votes;		/* keyed: the context, too */
-} dp_bound_job;
+	dp_units_votes *votes;		/* keyed: the context, too */
+} dp_units_job;
 
 /* ---- choose.c: parts of many units, added up ---- */
 
-typedef struct dp_bound_sums dp_bound_sums;
+typedef struct dp_units_sums dp_units_sums;
 
 /* ---- choose.c: the groups that each unit keeps ---- */
 
-extern void dp_bound_choose(const dp_bound_job *job, dp_bound_store *store);
+extern void dp_units_choose(const dp_units_job *job, dp_units_store *store);
 
 /* ---- gather.c ---- */
 
-extern bool dp_bound_is_integer(dp_read_way way);
-extern uint64 dp_bound_hash(const dp_value_bytes *read, uint64 seed);
-extern bool dp_bound_is_long(bool varlena, Datum value, Size most);
-extern bool dp_bound_read_unit(dp_read_way way, bool varlena, Datum unit,
-							   uint64 seed, uint64 *key, char *bytes,
-							   Size *length);
+extern bool dp_units_is_integer(dp_read_way way);
+extern uint64 dp_units_hash(const dp_value_bytes *read, uint64 seed);
+extern bool dp_units_is_long(bool varlena, Datum value, Size most);
+extern bool dp_units_read(dp_read_way way, bool varlena, Datum unit,
+						  uint64 seed, uint64 *key, char *bytes,
+						  Size *length);
 
 /* ---- keys ---- */
 
 /* A bijection: each step is one (the finalizer of SplitMix64). */
 static inline uint64
-dp_bound_scatter(uint64 x)
+dp_units_scatter(uint64 x)
 {
 	x = (x ^ (x >> 30)) * UINT64CONST(0xbf58476d1ce4e5b9);
 	x = (x ^ (x >> 27)) * UINT64CONST(0x94d049bb133111eb);
@@ -366,16 +367,16 @@ dp_bound_scatter(uint64 x)
 
 /* The key of a unit that is an integer, under a secret seed. */
 static inline uint64
-dp_bound_integer_key(int64 unit, uint64 seed)
+dp_units_integer_key(int64 unit, uint64 seed)
 {
-	return dp_bound_scatter((uint64) unit ^ seed);
+	return dp_units_scatter((uint64) unit ^ seed);
 }
 
 /* A rank of the group among those of the unit; secret, as keys are. */
 static inline uint64
-dp_bound_rank(uint64 key, uint64 of)
+dp_units_rank(uint64 key, uint64 of)
 {
-	return dp_bound_scatter(key + (of + 1) * UINT64CONST(0x9e3779b97f4a7c15));
+	return dp_units_scatter(key + (of + 1) * UINT64CONST(0x9e3779b97f4a7c15));
 }
 
 /*
@@ -384,40 +385,40 @@ dp_bound_rank(uint64 key, uint64 of)
  */
 
 /* Entries in memory, or the records of a partition that have the group. */
-typedef struct dp_bound_rows
+typedef struct dp_units_rows
 {
-	const dp_bound_layout *layout;
-	const dp_bound_entry *entries;
+	const dp_units_layout *layout;
+	const dp_units_entry *entries;
 	int64		n;
 	int64		at;
-	dp_bound_cursor cursor;		/* entries is NULL */
-	uint64		group;			/* dp_bound_group_of */
+	dp_units_cursor cursor;		/* entries is NULL */
+	uint64		group;			/* dp_units_group_of */
 	bool		ranked;			/* keys are ranks of unit and group */
-} dp_bound_rows;
+} dp_units_rows;
 
 static inline void
-dp_bound_rows_rewind(dp_bound_rows *rows)
+dp_units_rows_rewind(dp_units_rows *rows)
 {
 	rows->at = 0;
 	if (rows->entries == NULL)
-		dp_bound_cursor_open(&rows->cursor, rows->cursor.store,
+		dp_units_cursor_open(&rows->cursor, rows->cursor.store,
 							 rows->cursor.partition);
 }
 
-static inline const dp_bound_record *
-dp_bound_rows_next(dp_bound_rows *rows)
+static inline const dp_units_record *
+dp_units_rows_next(dp_units_rows *rows)
 {
-	const dp_bound_record *record;
+	const dp_units_record *record;
 
 	if (rows->entries != NULL)
 		return rows->at < rows->n ? rows->entries[rows->at++].record : NULL;
-	while ((record = dp_bound_cursor_fetch(&rows->cursor)) != NULL)
-		if (dp_bound_group_of(rows->layout, record) == rows->group)
+	while ((record = dp_units_cursor_fetch(&rows->cursor)) != NULL)
+		if (dp_units_group_of(rows->layout, record) == rows->group)
 			return record;
 	return NULL;
 }
 
-extern void dp_bound_rows_add_up(const dp_bound_job *job,
-								 dp_bound_rows *rows);
+extern void dp_units_rows_add_up(const dp_units_job *job,
+								 dp_units_rows *rows);
 
 #endif							/* UNITS_INTERNAL_H */

@@ -29,17 +29,17 @@
 #define PIECE (64 * 1024)
 #define VOTE 0					/* what a record is; columns count from 1 */
 
-struct dp_bound_votes
+struct dp_units_votes
 {
-	const dp_bound_spec *spec;
-	dp_bound_layout layout;		/* names take the place of units */
+	const dp_units_spec *spec;
+	dp_units_layout layout;		/* names take the place of units */
 	uint64		seed;
-	dp_bound_store *store;
-	dp_bound_record *record;	/* room for one, with the current name */
+	dp_units_store *store;
+	dp_units_record *record;	/* room for one, with the current name */
 	bool		has_name;
-	const dp_bound_teller *teller;
+	const dp_units_releaser *teller;
 	void	   *context;
-	dp_bound_store *waiting;	/* released groups, while others are decided */
+	dp_units_store *waiting;	/* released groups, while others are decided */
 	int64		told;			/* groups in it */
 	bool		decided;		/* every group that is visited is released */
 };
@@ -47,90 +47,90 @@ struct dp_bound_votes
 /* ---- parts as words ---- */
 
 static int
-votes_words_of(dp_bound_kind kind)
+votes_words_of(dp_units_kind kind)
 {
 	switch (kind)
 	{
-		case DP_BOUND_COUNT:
+		case DP_UNITS_COUNT:
 			return 1;
-		case DP_BOUND_SUM:
-		case DP_BOUND_VALUES:
-		case DP_BOUND_DISTINCT:
+		case DP_UNITS_SUM:
+		case DP_UNITS_VALUES:
+		case DP_UNITS_DISTINCT:
 			return 2;
-		case DP_BOUND_MEAN:
+		case DP_UNITS_MEAN:
 			return 3;
-		case DP_BOUND_SQUARES:
+		case DP_UNITS_SQUARES:
 			return 7;
-		case DP_BOUND_PAIRS:
+		case DP_UNITS_PAIRS:
 			return 2 * DP_PAIR_CELLS;
-		case DP_BOUND_ROWS:
-		case DP_BOUND_TOTALS:
+		case DP_UNITS_ROWS:
+		case DP_UNITS_TOTALS:
 			break;				/* not of groups with names (bounder.c) */
 	}
 	return 0;
 }
 
 static void
-votes_pack(dp_bound_kind kind, const dp_bound_part *part, uint64 *words)
+votes_pack(dp_units_kind kind, const dp_units_part *part, uint64 *words)
 {
 	switch (kind)
 	{
-		case DP_BOUND_COUNT:
+		case DP_UNITS_COUNT:
 			words[0] = (uint64) part->rows;
 			break;
-		case DP_BOUND_SUM:
-		case DP_BOUND_VALUES:
+		case DP_UNITS_SUM:
+		case DP_UNITS_VALUES:
 			memcpy(words, part->numbers, sizeof(dp_int128));
 			break;
-		case DP_BOUND_DISTINCT:
+		case DP_UNITS_DISTINCT:
 			memcpy(words, part->digest, sizeof(part->digest));
 			break;
-		case DP_BOUND_MEAN:
+		case DP_UNITS_MEAN:
 			words[0] = (uint64) part->rows;
 			memcpy(words + 1, part->numbers, sizeof(dp_int128));
 			break;
-		case DP_BOUND_SQUARES:
+		case DP_UNITS_SQUARES:
 			words[0] = (uint64) part->rows;
 			memcpy(words + 1, part->numbers, 3 * sizeof(dp_int128));
 			break;
-		case DP_BOUND_PAIRS:
+		case DP_UNITS_PAIRS:
 			memcpy(words, part->numbers, sizeof(part->numbers));
 			break;
-		case DP_BOUND_ROWS:
-		case DP_BOUND_TOTALS:
+		case DP_UNITS_ROWS:
+		case DP_UNITS_TOTALS:
 			break;
 	}
 }
 
 static void
-votes_unpack(dp_bound_kind kind, const uint64 *words, dp_bound_part *part)
+votes_unpack(dp_units_kind kind, const uint64 *words, dp_units_part *part)
 {
 	memset(part, 0, sizeof(*part));
 	switch (kind)
 	{
-		case DP_BOUND_COUNT:
+		case DP_UNITS_COUNT:
 			part->rows = (int64) words[0];
 			break;
-		case DP_BOUND_SUM:
-		case DP_BOUND_VALUES:
+		case DP_UNITS_SUM:
+		case DP_UNITS_VALUES:
 			memcpy(part->numbers, words, sizeof(dp_int128));
 			break;
-		case DP_BOUND_DISTINCT:
+		case DP_UNITS_DISTINCT:
 			memcpy(part->digest, words, sizeof(part->digest));
 			break;
-		case DP_BOUND_MEAN:
+		case DP_UNITS_MEAN:
 			part->rows = (int64) words[0];
 			memcpy(part->numbers, words + 1, sizeof(dp_int128));
 			break;
-		case DP_BOUND_SQUARES:
+		case DP_UNITS_SQUARES:
 			part->rows = (int64) words[0];
 			memcpy(part->numbers, words + 1, 3 * sizeof(dp_int128));
 			break;
-		case DP_BOUND_PAIRS:
+		case DP_UNITS_PAIRS:
 			memcpy(part->numbers, words, sizeof(part->numbers));
 			break;
-		case DP_BOUND_ROWS:
-		case DP_BOUND_TOTALS:
+		case DP_UNITS_ROWS:
+		case DP_UNITS_TOTALS:
 			break;
 	}
 }
@@ -138,13 +138,13 @@ votes_unpack(dp_bound_kind kind, const uint64 *words, dp_bound_part *part)
 /* ---- casting ---- */
 
 /*
- * dp_bound_votes_create
+ * dp_units_votes_create
  *	  An empty set of votes, in the current context.
  */
-dp_bound_votes *
-dp_bound_votes_create(const dp_bound_spec *spec)
+dp_units_votes *
+dp_units_votes_create(const dp_units_spec *spec)
 {
-	dp_bound_votes *votes = palloc0(sizeof(dp_bound_votes));
+	dp_units_votes *votes = palloc0(sizeof(dp_units_votes));
 	int			words = 0;
 	int			i;
 
@@ -153,18 +153,18 @@ dp_bound_votes_create(const dp_bound_spec *spec)
 	votes->spec = spec;
 	votes->layout.named = true;
 	votes->layout.words = 1 + words;
-	votes->record = palloc0(dp_bound_record_most(&votes->layout));
-	dp_bridge_check_status(dp_mech_random_bytes(dp_bridge_source(),
-												&votes->seed,
-												sizeof(votes->seed)),
-						   "draw seeds");
-	votes->store = dp_bound_store_create(&votes->layout, 0, STORED, PIECE);
+	votes->record = palloc0(dp_units_record_most(&votes->layout));
+	dp_base_check_status(dp_noise_random_bytes(dp_base_source(),
+											   &votes->seed,
+											   sizeof(votes->seed)),
+						 "draw seeds");
+	votes->store = dp_units_store_create(&votes->layout, 0, STORED, PIECE);
 	return votes;
 }
 
-/* dp_bound_votes_begin: of another unit and group, whose name is to come. */
+/* dp_units_votes_begin: of another unit and group, whose name is to come. */
 void
-dp_bound_votes_begin(dp_bound_votes *votes)
+dp_units_votes_begin(dp_units_votes *votes)
 {
 	votes->has_name = false;
 }
@@ -182,13 +182,13 @@ votes_compare_names(int32 a_group, const uint64 *a, int32 b_group,
 }
 
 /*
- * dp_bound_votes_name
+ * dp_units_votes_name
  *	  The group's public number and name; of several the least counts.
  */
 void
-dp_bound_votes_name(dp_bound_votes *votes, int32 group, const uint64 *name)
+dp_units_votes_name(dp_units_votes *votes, int32 group, const uint64 *name)
 {
-	dp_bound_record *record = votes->record;
+	dp_units_record *record = votes->record;
 	uint64	   *own = record->words + votes->layout.words;
 
 	if (votes->has_name &&
@@ -201,35 +201,35 @@ dp_bound_votes_name(dp_bound_votes *votes, int32 group, const uint64 *name)
 }
 
 static void
-put(dp_bound_votes *votes, uint64 what)
+put(dp_units_votes *votes, uint64 what)
 {
 	votes->record->words[0] = what;
-	dp_bound_store_put(votes->store, votes->record,
-					   dp_bound_record_size(&votes->layout, votes->record));
+	dp_units_store_put(votes->store, votes->record,
+					   dp_units_record_size(&votes->layout, votes->record));
 }
 
-/* dp_bound_votes_cast: the unit keeps the group that was named. */
+/* dp_units_votes_cast: the unit keeps the group that was named. */
 void
-dp_bound_votes_cast(dp_bound_votes *votes)
+dp_units_votes_cast(dp_units_votes *votes)
 {
-	dp_bound_record *record = votes->record;
+	dp_units_record *record = votes->record;
 	const uint64 *name = record->words + votes->layout.words;
 	dp_value_bytes bytes;
 
 	Assert(votes->has_name);
 	bytes.bytes = (const char *) (name + 1);
 	bytes.length = (int64) name[0];
-	record->key = dp_bound_rank(dp_bound_hash(&bytes, votes->seed),
+	record->key = dp_units_rank(dp_units_hash(&bytes, votes->seed),
 								(uint64) (uint32) record->group);
 	put(votes, VOTE);
 }
 
-/* dp_bound_votes_put: a part of the unit in that group (dp_bound_sink). */
+/* dp_units_votes_put: a part of the unit in that group (dp_units_sink). */
 void
-dp_bound_votes_put(void *context, int64 group, int column,
-				   const dp_bound_part *part)
+dp_units_votes_put(void *context, int64 group, int column,
+				   const dp_units_part *part)
 {
-	dp_bound_votes *votes = context;
+	dp_units_votes *votes = context;
 
 	votes_pack(votes->spec->columns[column].kind, part,
 			   votes->record->words + 1);
@@ -239,21 +239,21 @@ dp_bound_votes_put(void *context, int64 group, int column,
 /* ---- releasing ---- */
 
 static bool
-is_told(const dp_bound_votes *votes, int64 units)
+is_told(const dp_units_votes *votes, int64 units)
 {
 	bool		told = false;
 
 	if (votes->decided)
 		return true;
-	dp_bridge_check_status(dp_mech_key_told(dp_bridge_source(),
-											votes->spec->law, (uint64) units,
-											&told),
-						   "decide about a group key");
+	dp_base_check_status(dp_noise_key_is_released(dp_base_source(),
+												  votes->spec->law,
+												  (uint64) units, &told),
+						 "decide about a group key");
 	return told;
 }
 
 static void
-begin_group(dp_bound_votes *votes, const dp_bound_record *record)
+begin_group(dp_units_votes *votes, const dp_units_record *record)
 {
 	const uint64 *name = record->words + votes->layout.words;
 
@@ -265,15 +265,15 @@ begin_group(dp_bound_votes *votes, const dp_bound_record *record)
 }
 
 static void
-give_part(const dp_bound_votes *votes, const dp_bound_record *record)
+give_part(const dp_units_votes *votes, const dp_units_record *record)
 {
 	int			column = (int) record->words[0] - 1;
-	dp_bound_part part;
+	dp_units_part part;
 
 	if (votes->waiting != NULL)
 	{
-		dp_bound_store_put(votes->waiting, record,
-						   dp_bound_record_size(&votes->layout, record));
+		dp_units_store_put(votes->waiting, record,
+						   dp_units_record_size(&votes->layout, record));
 		return;
 	}
 	if (record->words[0] == VOTE)
@@ -283,35 +283,35 @@ give_part(const dp_bound_votes *votes, const dp_bound_record *record)
 }
 
 static void
-end_group(const dp_bound_votes *votes, const dp_bound_record *record)
+end_group(const dp_units_votes *votes, const dp_units_record *record)
 {
 	if (votes->waiting == NULL)
 		votes->teller->end(votes->context, record->group);
 }
 
 static int
-votes_compare_groups(const dp_bound_votes *votes, const dp_bound_record *a,
-					 const dp_bound_record *b)
+votes_compare_groups(const dp_units_votes *votes, const dp_units_record *a,
+					 const dp_units_record *b)
 {
-	int			names = dp_bound_compare_units(&votes->layout, a, b);
+	int			names = dp_units_compare(&votes->layout, a, b);
 
 	if (names != 0)
 		return names;
 	return a->group < b->group ? -1 : a->group > b->group;
 }
 
-/* dp_bound_visitor: groups side by side */
+/* dp_units_visitor: groups side by side */
 static void
-tell_loaded(void *context, const dp_bound_entry *entries, int64 n)
+tell_loaded(void *context, const dp_units_entry *entries, int64 n)
 {
-	dp_bound_votes *votes = context;
+	dp_units_votes *votes = context;
 	int64		start;
 	int64		end;
 	int64		i;
 
 	for (start = 0; start < n; start = end)
 	{
-		const dp_bound_record *first = entries[start].record;
+		const dp_units_record *first = entries[start].record;
 		int64		units = 0;
 
 		for (end = start; end < n &&
@@ -332,17 +332,17 @@ tell_loaded(void *context, const dp_bound_entry *entries, int64 n)
  * record of it, with its votes; NULL when there is none.  There is hardly ever
  * a second.
  */
-static dp_bound_record *
-votes_next_group(const dp_bound_votes *votes, dp_bound_store *store, int n,
-				 const dp_bound_record *after, int64 *units)
+static dp_units_record *
+votes_next_group(const dp_units_votes *votes, dp_units_store *store, int n,
+				 const dp_units_record *after, int64 *units)
 {
-	dp_bound_cursor cursor = {NULL};
-	const dp_bound_record *record;
-	dp_bound_record *least = NULL;
+	dp_units_cursor cursor = {NULL};
+	const dp_units_record *record;
+	dp_units_record *least = NULL;
 
 	*units = 0;
-	dp_bound_cursor_open(&cursor, store, n);
-	while ((record = dp_bound_cursor_fetch(&cursor)) != NULL)
+	dp_units_cursor_open(&cursor, store, n);
+	while ((record = dp_units_cursor_fetch(&cursor)) != NULL)
 	{
 		int			order;
 
@@ -352,7 +352,7 @@ votes_next_group(const dp_bound_votes *votes, dp_bound_store *store, int n,
 														  least);
 		if (order < 0)
 		{
-			Size		size = dp_bound_record_size(&votes->layout, record);
+			Size		size = dp_units_record_size(&votes->layout, record);
 
 			least = memcpy(palloc(size), record, size);
 			*units = 0;
@@ -360,55 +360,55 @@ votes_next_group(const dp_bound_votes *votes, dp_bound_store *store, int n,
 		if (order <= 0)
 			*units += record->words[0] == VOTE ? 1 : 0;
 	}
-	dp_bound_cursor_close(&cursor);
+	dp_units_cursor_close(&cursor);
 	return least;
 }
 
-/* dp_bound_visitor: groups with one hash, too large for memory */
+/* dp_units_visitor: groups with one hash, too large for memory */
 static void
-tell_large(void *context, dp_bound_store *store, int n)
+tell_large(void *context, dp_units_store *store, int n)
 {
-	dp_bound_votes *votes = context;
-	dp_bound_record *group = NULL;
+	dp_units_votes *votes = context;
+	dp_units_record *group = NULL;
 	int64		units;
 
 	while ((group = votes_next_group(votes, store, n, group, &units)) != NULL)
 	{
-		dp_bound_cursor cursor = {NULL};
-		const dp_bound_record *record;
+		dp_units_cursor cursor = {NULL};
+		const dp_units_record *record;
 
 		if (!is_told(votes, units))
 			continue;
 		begin_group(votes, group);
-		dp_bound_cursor_open(&cursor, store, n);
-		while ((record = dp_bound_cursor_fetch(&cursor)) != NULL)
+		dp_units_cursor_open(&cursor, store, n);
+		while ((record = dp_units_cursor_fetch(&cursor)) != NULL)
 			if (votes_compare_groups(votes, record, group) == 0)
 				give_part(votes, record);
-		dp_bound_cursor_close(&cursor);
+		dp_units_cursor_close(&cursor);
 		end_group(votes, group);
 	}
 }
 
 /*
- * dp_bound_votes_tell
+ * dp_units_votes_release
  *	  After all votes: draw which groups are released, and give them to the
  *	  teller.
  */
 void
-dp_bound_votes_tell(dp_bound_votes *votes, const dp_bound_teller *teller,
-					void *context)
+dp_units_votes_release(dp_units_votes *votes, const dp_units_releaser *teller,
+					   void *context)
 {
-	const dp_bound_visitor visitor = {&votes->layout, tell_loaded, tell_large,
+	const dp_units_visitor visitor = {&votes->layout, tell_loaded, tell_large,
 	votes};
-	dp_bound_store *waiting;
+	dp_units_store *waiting;
 
 	votes->teller = teller;
 	votes->context = context;
 	votes->told = 0;
 	if (votes->spec->kappa > 1)
-		votes->waiting = dp_bound_store_create(&votes->layout, 0, STORED,
+		votes->waiting = dp_units_store_create(&votes->layout, 0, STORED,
 											   PIECE);
-	dp_bound_visit(&visitor, votes->store);
+	dp_units_visit(&visitor, votes->store);
 	votes->store = NULL;
 	waiting = votes->waiting;
 	if (waiting == NULL)
@@ -416,5 +416,5 @@ dp_bound_votes_tell(dp_bound_votes *votes, const dp_bound_teller *teller,
 	votes->waiting = NULL;
 	votes->decided = true;
 	teller->count(context, votes->told);
-	dp_bound_visit(&visitor, waiting);
+	dp_units_visit(&visitor, waiting);
 }

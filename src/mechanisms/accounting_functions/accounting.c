@@ -27,7 +27,7 @@
 	dp_accounting_##name(PG_FUNCTION_ARGS)
 
 #define RETURN_FIXED(x) \
-	PG_RETURN_NUMERIC(dp_bridge_fixed_to_numeric(x))
+	PG_RETURN_NUMERIC(dp_base_fixed_to_numeric(x))
 
 /* ----------------
  *		The plan of online multiplicative weights, for opening a session and
@@ -38,19 +38,19 @@
 #define MOST_ALPHA (DP_FIXED_ONE / 3)	/* 3 alpha above 1 says nothing */
 
 /*
- * dp_account_weights_alpha
+ * dp_accounting_functions_alpha
  *	  The alpha of a request; NULL: 0, the least that can be reached.
  *
  * Errors: 22023.
  */
 dp_fixed
-dp_account_weights_alpha(Numeric x)
+dp_accounting_functions_alpha(Numeric x)
 {
 	dp_fixed	alpha = 0;
 
 	if (x == NULL)
 		return 0;
-	if (dp_bridge_numeric_to_fixed(x, DP_ROUND_DOWN, &alpha) !=
+	if (dp_base_numeric_to_fixed(x, DP_ROUND_DOWN, &alpha) !=
 		DP_NUMBER_OK || alpha == 0 || alpha > MOST_ALPHA)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -73,7 +73,7 @@ raise_useless(dp_fixed least, const char *told)
 					   least == 0 ? "The noise is larger than n." :
 					   psprintf("The least alpha is %.4g, and answers within "
 								"3 alpha would say nothing.",
-								dp_acct_fixed_approx(least))),
+								dp_accounting_fixed_approx(least))),
 			 errhint("Use a larger epsilon, a delta, fewer cells or fewer "
 					 "questions, on more rows.")));
 }
@@ -84,33 +84,33 @@ raise_alpha(dp_fixed asked, dp_fixed least, const char *told)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("alpha %s cannot be reached",
-					dp_bridge_fixed_to_cstring(asked)),
+					dp_base_fixed_to_cstring(asked)),
 			 errdetail("%s The least alpha is %s.", told,
-					   dp_bridge_fixed_to_cstring(least)),
+					   dp_base_fixed_to_cstring(least)),
 			 errhint("Ask for that alpha or leave it out; or use a larger "
 					 "epsilon, fewer cells or fewer questions.")));
 }
 
 /*
- * dp_account_weights_plan
- *	  dp_acct_weights_plan, for an alpha of at most 1/3; `noisy`: whether n is,
- *	  for a message.
+ * dp_accounting_functions_weights
+ *	  dp_accounting_weights_plan, for an alpha of at most 1/3; `noisy`: whether
+ *	  n is, for a message.
  *
  * Errors: 22023 the alpha asked for cannot be reached, or none can; 22003.
  */
 void
-dp_account_weights_plan(const dp_weights_request *request, bool noisy,
+dp_accounting_functions_weights(const dp_weights_request *request, bool noisy,
 					   dp_weights_plan *out)
 {
 	dp_status	status;
 	char	   *told;
 
 	MemSet(out, 0, sizeof(*out));
-	status = dp_acct_weights_plan(request, out);
+	status = dp_accounting_weights_plan(request, out);
 	if (status == DP_OK && out->alpha <= MOST_ALPHA)
 		return;
 	if (status != DP_E_RANGE)
-		dp_bridge_check_status(status, "plan multiplicative weights");
+		dp_base_check_status(status, "plan multiplicative weights");
 	told = psprintf("n is " INT64_FORMAT "%s, the universe has " INT64_FORMAT
 					" cells, and there are " INT64_FORMAT " questions.",
 					request->n,
@@ -133,21 +133,21 @@ dp_account_weights_plan(const dp_weights_request *request, bool noisy,
  * account_number
  *	  Argument i, numeric or double precision, which must not be NULL.
  *
- * Errors: as dp_bridge_check_number.
+ * Errors: as dp_base_check_number.
  */
 static dp_fixed
 account_number(FunctionCallInfo fcinfo, int i, const char *name,
 			   dp_number_range range, dp_rounding rounding)
 {
-	return dp_bridge_check_number(dp_bridge_number(fcinfo, i), name, range,
-								  rounding, NULL);
+	return dp_base_check_number(dp_base_number(fcinfo, i), name, range,
+								rounding, NULL);
 }
 
 /*
  * account_failure
  *	  The confidence given as argument i, as the probability of failure.
  *
- * Errors: as dp_bridge_check_number.
+ * Errors: as dp_base_check_number.
  */
 static dp_fixed
 account_failure(FunctionCallInfo fcinfo, int i)
@@ -209,7 +209,7 @@ account_done(dp_status status, const char *what, const char *detail,
 				 errmsg("could not %s: the result is too large", what),
 				 errdetail("Results must be below 3.4 * 10^14."),
 				 errhint("Give smaller numbers.")));
-	dp_bridge_check_status(status, what);
+	dp_base_check_status(status, what);
 }
 
 /*
@@ -226,8 +226,8 @@ decimal(const dp_decimal *x)
 
 	for (; exponent < -NUMERIC_DIGITS_MOST; exponent++)
 		digits = digits / 10 + (digits % 10 != 0);
-	number = dp_bridge_text_to_numeric(psprintf(UINT64_FORMAT "e%d", digits,
-												digits == 0 ? 0 : exponent));
+	number = dp_base_text_to_numeric(psprintf(UINT64_FORMAT "e%d", digits,
+											  digits == 0 ? 0 : exponent));
 	return dp_numeric_call1(numeric_trim_scale, number);
 }
 
@@ -238,9 +238,9 @@ pair(FunctionCallInfo fcinfo, dp_fixed epsilon, dp_fixed delta)
 	Datum		values[2];
 	bool		nulls[2] = {false, false};
 
-	values[0] = NumericGetDatum(dp_bridge_fixed_to_numeric(epsilon));
-	values[1] = NumericGetDatum(dp_bridge_fixed_to_numeric(delta));
-	return dp_bridge_make_row(fcinfo, values, nulls);
+	values[0] = NumericGetDatum(dp_base_fixed_to_numeric(epsilon));
+	values[1] = NumericGetDatum(dp_base_fixed_to_numeric(delta));
+	return dp_base_make_row(fcinfo, values, nulls);
 }
 
 /* ----------------
@@ -272,8 +272,8 @@ DP_ACCOUNTING(compose_basic)
 	dp_fixed	delta = NUMBER(1, "delta", DELTA, DP_ROUND_UP);
 	int64		k = account_count(fcinfo, 2, "k", 1, PG_INT64_MAX);
 
-	account_done(dp_acct_compose_basic(epsilon, delta, k, &epsilon,
-									   &delta),
+	account_done(dp_accounting_sum_basic(epsilon, delta, k, &epsilon,
+										 &delta),
 				 "compose", "", "");
 	return pair(fcinfo, epsilon, delta);
 }
@@ -303,9 +303,9 @@ accounting_read_array(ArrayType *array, const char *name,
 		CHECK_FOR_INTERRUPTS();
 		if (!nulls[i])
 			x = is_float ?
-				dp_bridge_float8_to_numeric(DatumGetFloat8(values[i])) :
+				dp_base_float8_to_numeric(DatumGetFloat8(values[i])) :
 				DatumGetNumeric(values[i]);
-		out[i] = dp_bridge_check_number(x, name, range, DP_ROUND_UP, NULL);
+		out[i] = dp_base_check_number(x, name, range, DP_ROUND_UP, NULL);
 	}
 	return out;
 }
@@ -342,12 +342,12 @@ DP_ACCOUNTING(compose_sum)
 
 		charge.epsilon = epsilons[i];
 		charge.delta = m == 0 ? 0 : deltas[i];
-		status = dp_acct_charge_add(&sum, &charge);
+		status = dp_accounting_charge_add(&sum, &charge);
 	}
 	if (status == DP_OK && sum.epsilon == DP_FIXED_INFINITE)
 		status = DP_E_OVERFLOW;
 	account_done(status, "compose", "", "");
-	return pair(fcinfo, sum.epsilon, dp_acct_cap_delta(sum.delta));
+	return pair(fcinfo, sum.epsilon, dp_accounting_cap_delta(sum.delta));
 }
 
 /*
@@ -361,8 +361,8 @@ DP_ACCOUNTING(compose_advanced)
 	int64		k = account_count(fcinfo, 2, "k", 1, PG_INT64_MAX);
 	dp_fixed	slack = NUMBER(3, "delta_slack", INNER, DP_ROUND_DOWN);
 
-	account_done(dp_acct_compose_advanced(epsilon, delta, k, slack,
-										  &epsilon, &delta),
+	account_done(dp_accounting_sum_advanced(epsilon, delta, k, slack,
+											&epsilon, &delta),
 				 "compose by Theorem 3.20", "", "");
 	return pair(fcinfo, epsilon, delta);
 }
@@ -378,8 +378,8 @@ DP_ACCOUNTING(compose_optimal)
 	int64		k = account_count(fcinfo, 2, "k", 1, OPTIMAL_MOST);
 	dp_fixed	slack = NUMBER(3, "delta_slack", INNER, DP_ROUND_DOWN);
 
-	account_done(dp_acct_compose_optimal(epsilon, delta, k, slack,
-										 &epsilon, &delta),
+	account_done(dp_accounting_sum_optimal(epsilon, delta, k, slack,
+										   &epsilon, &delta),
 				 "compose optimally",
 				 "The epsilon of one mechanism is above 1000.",
 				 "Use dp_compose_basic.");
@@ -396,7 +396,7 @@ DP_ACCOUNTING(epsilon_for)
 	int64		k = account_count(fcinfo, 1, "k", 1, PG_INT64_MAX);
 	dp_fixed	slack = NUMBER(2, "delta_slack", INNER, DP_ROUND_DOWN);
 
-	account_done(dp_acct_epsilon_for(total, k, slack, &total),
+	account_done(dp_accounting_find_epsilon(total, k, slack, &total),
 				 "answer by Corollary 3.21",
 				 "For these arguments the corollary is false: Theorem "
 				 "3.20 does not confirm it.",
@@ -415,7 +415,7 @@ DP_ACCOUNTING(epsilon_for_advanced)
 	int64		k = account_count(fcinfo, 1, "k", 1, PG_INT64_MAX);
 	dp_fixed	slack = NUMBER(2, "delta_slack", INNER, DP_ROUND_DOWN);
 
-	account_done(dp_acct_epsilon_for_advanced(total, k, slack, &total),
+	account_done(dp_accounting_find_epsilon_advanced(total, k, slack, &total),
 				 "invert Theorem 3.20", "", "");
 	RETURN_FIXED(total);
 }
@@ -430,7 +430,7 @@ DP_ACCOUNTING(epsilon_for_optimal)
 	int64		k = account_count(fcinfo, 1, "k", 1, OPTIMAL_MOST);
 	dp_fixed	slack = NUMBER(2, "delta_slack", INNER, DP_ROUND_DOWN);
 
-	account_done(dp_acct_epsilon_for_optimal(total, k, slack, &total),
+	account_done(dp_accounting_find_epsilon_optimal(total, k, slack, &total),
 				 "invert the optimal composition",
 				 "The total epsilon is above 1000.",
 				 "Use dp_epsilon_for_advanced.");
@@ -449,7 +449,7 @@ DP_ACCOUNTING(group_privacy)
 	charge.epsilon = NUMBER(0, "epsilon", ANY, DP_ROUND_UP);
 	charge.delta = NUMBER(1, "delta", DELTA, DP_ROUND_UP);
 	g = account_count(fcinfo, 2, "group_size", 1, PG_INT64_MAX);
-	account_done(dp_acct_group(&charge, g, &charge),
+	account_done(dp_accounting_group(&charge, g, &charge),
 				 "account for a group", "", "");
 	if (charge.epsilon == DP_FIXED_INFINITE)
 		account_done(DP_E_OVERFLOW, "account for a group", "", "");
@@ -467,7 +467,7 @@ DP_ACCOUNTING(group_privacy_rho)
 
 	charge.rho = NUMBER(0, "rho", ANY, DP_ROUND_UP);
 	g = account_count(fcinfo, 1, "group_size", 1, PG_INT64_MAX);
-	account_done(dp_acct_group(&charge, g, &charge),
+	account_done(dp_accounting_group(&charge, g, &charge),
 				 "account for a group", "", "");
 	RETURN_FIXED(charge.rho);
 }
@@ -500,7 +500,7 @@ DP_ACCOUNTING(plan)
 	};
 	int			i;
 
-	account_done(dp_acct_plan(total, delta, k, &plan),
+	account_done(dp_accounting_make_plan(total, delta, k, &plan),
 				 "plan", "The total epsilon or k is too large.",
 				 "Give smaller numbers.");
 	InitMaterializedSRF(fcinfo, 0);
@@ -513,7 +513,7 @@ DP_ACCOUNTING(plan)
 		values[1] = CStringGetTextDatum(rows[i].kind);
 		nulls[2] = *rows[i].epsilon == 0;
 		values[2] = nulls[2] ? (Datum) 0 :
-			NumericGetDatum(dp_bridge_fixed_to_numeric(*rows[i].epsilon));
+			NumericGetDatum(dp_base_fixed_to_numeric(*rows[i].epsilon));
 		tuplestore_putvalues(result->setResult, result->setDesc, values,
 							 nulls);
 	}
@@ -536,7 +536,7 @@ DP_ACCOUNTING(zcdp_epsilon)
 	dp_fixed	rho = NUMBER(0, "rho", ANY, DP_ROUND_UP);
 	dp_fixed	delta = NUMBER(1, "delta", INNER, DP_ROUND_DOWN);
 
-	account_done(dp_acct_zcdp_epsilon(rho, delta, &rho),
+	account_done(dp_accounting_epsilon_of_zcdp(rho, delta, &rho),
 				 "convert rho", "", "");
 	RETURN_FIXED(rho);
 }
@@ -547,7 +547,7 @@ DP_ACCOUNTING(zcdp_rho)
 	dp_fixed	epsilon = NUMBER(0, "epsilon", ANY, DP_ROUND_DOWN);
 	dp_fixed	delta = NUMBER(1, "delta", INNER, DP_ROUND_DOWN);
 
-	account_done(dp_acct_zcdp_rho(epsilon, delta, &epsilon),
+	account_done(dp_accounting_rho_of_zcdp(epsilon, delta, &epsilon),
 				 "convert epsilon", "", "");
 	RETURN_FIXED(epsilon);
 }
@@ -559,7 +559,7 @@ DP_ACCOUNTING(zcdp_delta)
 	dp_fixed	epsilon = NUMBER(1, "epsilon", ANY, DP_ROUND_DOWN);
 	dp_decimal	delta = {0, 0};
 
-	account_done(dp_acct_zcdp_delta(rho, epsilon, &delta),
+	account_done(dp_accounting_delta_of_zcdp(rho, epsilon, &delta),
 				 "convert rho", "", "");
 	PG_RETURN_NUMERIC(decimal(&delta));
 }
@@ -570,7 +570,7 @@ DP_ACCOUNTING(odometer)
 	dp_fixed	rho = NUMBER(0, "rho", ANY, DP_ROUND_UP);
 	dp_fixed	delta = NUMBER(1, "delta", INNER, DP_ROUND_DOWN);
 
-	account_done(dp_acct_odometer(rho, delta, &rho),
+	account_done(dp_accounting_odometer_read(rho, delta, &rho),
 				 "read the odometer", "", "");
 	RETURN_FIXED(rho);
 }
@@ -624,7 +624,7 @@ rho_of_epsilon(FunctionCallInfo fcinfo,
 	dp_fixed	epsilon = NUMBER(0, "epsilon", ANY, DP_ROUND_UP);
 	dp_rational exact;
 	dp_fixed	rho = 0;
-	dp_status	status = dp_acct_fixed_to_rational(epsilon, &exact);
+	dp_status	status = dp_accounting_fixed_to_rational(epsilon, &exact);
 
 	if (status == DP_OK && epsilon > 0)
 		status = convert(&exact, &rho);
@@ -636,13 +636,13 @@ rho_of_epsilon(FunctionCallInfo fcinfo,
 /* dp_pure_rho(epsilon) */
 DP_ACCOUNTING(pure_rho)
 {
-	return rho_of_epsilon(fcinfo, dp_acct_rho_from_pure);
+	return rho_of_epsilon(fcinfo, dp_accounting_rho_from_pure);
 }
 
 /* dp_exponential_rho(epsilon) */
 DP_ACCOUNTING(exponential_rho)
 {
-	return rho_of_epsilon(fcinfo, dp_acct_rho_from_exponential);
+	return rho_of_epsilon(fcinfo, dp_accounting_rho_from_exponential);
 }
 
 /* dp_laplace_rho(sensitivity, epsilon, granule) */
@@ -653,12 +653,12 @@ DP_ACCOUNTING(laplace_rho)
 	dp_fixed	granule = read_granule(fcinfo, 2, POSITIVE);
 	dp_rational exact;
 	dp_fixed	rho = 0;
-	dp_status	status = dp_acct_fixed_to_rational(epsilon, &exact);
+	dp_status	status = dp_accounting_fixed_to_rational(epsilon, &exact);
 
 	if (status == DP_OK)
-		status = dp_acct_rho_from_laplace(grid_sensitivity(sensitivity,
-														   granule),
-										  &exact, &rho);
+		status = dp_accounting_rho_from_laplace(grid_sensitivity(sensitivity,
+																 granule),
+												&exact, &rho);
 	account_done(status, "convert epsilon",
 				 "This epsilon has no rho.", "Give a smaller one.");
 	RETURN_FIXED(rho);
@@ -670,7 +670,7 @@ read_variance(dp_fixed sigma, dp_fixed granule)
 {
 	dp_rational variance = {0, 1};
 
-	account_done(dp_acct_variance_from_sigma(sigma, granule, &variance),
+	account_done(dp_accounting_variance_from_sigma(sigma, granule, &variance),
 				 "square sigma",
 				 "It is too small for the granule or sensitivity.",
 				 "Give a larger sigma.");
@@ -685,7 +685,7 @@ DP_ACCOUNTING(gaussian_rho)
 	dp_rational variance = read_variance(sigma, sensitivity);
 	dp_fixed	rho = 0;
 
-	account_done(dp_acct_rho_from_gaussian(1, &variance, &rho),
+	account_done(dp_accounting_rho_from_gaussian(1, &variance, &rho),
 				 "convert sigma", "Sigma is too small.",
 				 "Give a larger one.");
 	RETURN_FIXED(rho);
@@ -711,8 +711,8 @@ DP_ACCOUNTING(gaussian_sigma)
 	{
 		uint64		steps = grid_sensitivity(sensitivity, granule);
 
-		status = dp_acct_gaussian_variance_exact(steps, epsilon, delta,
-												 &variance);
+		status = dp_accounting_variance_exact(steps, epsilon, delta,
+											  &variance);
 		account_done(status, "find sigma",
 					 "No variance between 10^-3 and 10^24 squared "
 					 "granules is known to suffice.",
@@ -722,7 +722,7 @@ DP_ACCOUNTING(gaussian_sigma)
 	else if (strcmp(method, "zcdp") == 0)
 	{
 		granule = sensitivity;
-		status = dp_acct_gaussian_variance_zcdp(1, epsilon, delta, &variance);
+		status = dp_accounting_variance_zcdp(1, epsilon, delta, &variance);
 		account_done(status, "find sigma",
 					 "Epsilon or delta is too small for any rho of 24 "
 					 "digits.", "Give a larger epsilon or delta.");
@@ -730,8 +730,8 @@ DP_ACCOUNTING(gaussian_sigma)
 	else if (strcmp(method, "classical") == 0)
 	{
 		granule = sensitivity;
-		status = dp_acct_gaussian_variance_classical(1, epsilon, delta,
-													 &variance);
+		status = dp_accounting_variance_classical(1, epsilon, delta,
+												  &variance);
 		account_done(status, "find sigma by Theorem 3.22",
 					 epsilon > DP_FIXED_ONE ?
 					 "The theorem holds for an epsilon up to 1 only." :
@@ -746,8 +746,8 @@ DP_ACCOUNTING(gaussian_sigma)
 						method),
 				 errdetail("The methods are exact, zcdp and classical."),
 				 errhint("Leave it out for \"exact\".")));
-	account_done(dp_acct_sigma_from_variance(granule, &variance,
-											 &sigma),
+	account_done(dp_accounting_sigma_from_variance(granule, &variance,
+												   &sigma),
 				 "find sigma", "", "");
 	RETURN_FIXED(sigma);
 }
@@ -762,9 +762,9 @@ DP_ACCOUNTING(gaussian_delta)
 	dp_rational variance = read_variance(sigma, granule);
 	dp_decimal	delta = {0, 0};
 
-	account_done(dp_acct_gaussian_delta(grid_sensitivity(sensitivity,
-														 granule),
-										&variance, epsilon, &delta),
+	account_done(dp_accounting_delta_of_gaussian(grid_sensitivity(sensitivity,
+																  granule),
+												 &variance, epsilon, &delta),
 				 "compute delta",
 				 "Sigma is not between 0.032 and 10^12 granules, or "
 				 "epsilon is too large.",
@@ -788,14 +788,14 @@ DP_ACCOUNTING(laplace_error)
 
 	if (granule == 0)
 	{
-		account_done(dp_acct_laplace_bound(sensitivity, epsilon, k,
-										   beta, &error),
+		account_done(dp_accounting_laplace_bound(sensitivity, epsilon, k,
+												 beta, &error),
 					 "compute the error", "", "");
 		RETURN_FIXED(error);
 	}
-	account_done(dp_acct_laplace_error(grid_sensitivity(sensitivity,
-														granule),
-									   epsilon, k, beta, &steps),
+	account_done(dp_accounting_error_of_laplace(grid_sensitivity(sensitivity,
+																 granule),
+												epsilon, k, beta, &steps),
 				 "compute the error", "", "");
 	RETURN_FIXED(grid_value(steps, granule));
 }
@@ -810,7 +810,7 @@ DP_ACCOUNTING(gaussian_error)
 	dp_rational variance = read_variance(sigma, granule);
 	dp_uint128	steps = 0;
 
-	account_done(dp_acct_gaussian_error(&variance, k, beta, &steps),
+	account_done(dp_accounting_error_of_gaussian(&variance, k, beta, &steps),
 				 "compute the error",
 				 "Sigma is above 10^15 granules.",
 				 "Give a larger granule.");
@@ -832,9 +832,9 @@ DP_ACCOUNTING(selection_error)
 	bool		monotone = PG_GETARG_BOOL(4);
 	dp_fixed	error = 0;
 
-	account_done(dp_acct_laplace_bound(sensitivity * (monotone ? 1 : 2),
-									   epsilon, candidates, beta,
-									   &error),
+	account_done(dp_accounting_laplace_bound(sensitivity * (monotone ? 1 : 2),
+											 epsilon, candidates, beta,
+											 &error),
 				 "compute the error", "", "");
 	RETURN_FIXED(error);
 }
@@ -848,7 +848,7 @@ DP_ACCOUNTING(response_error)
 								  PG_INT64_MAX);
 	dp_fixed	error = 0;
 
-	account_done(dp_acct_response_error(n, c, epsilon, &error),
+	account_done(dp_accounting_error_of_response(n, c, epsilon, &error),
 				 "compute the error", "", "");
 	RETURN_FIXED(error);
 }
@@ -862,7 +862,7 @@ dp_accounting_two_coins_error(PG_FUNCTION_ARGS)
 	int64		n = account_count(fcinfo, 0, "n", 1, PG_INT64_MAX);
 	dp_fixed	error = 0;
 
-	account_done(dp_acct_two_coins_error(n, &error),
+	account_done(dp_accounting_error_of_coins(n, &error),
 				 "compute the error", "", "");
 	RETURN_FIXED(error);
 }
@@ -888,13 +888,13 @@ dp_accounting_two_coins_error(PG_FUNCTION_ARGS)
 static Datum
 whole_datum(dp_uint128 x)
 {
-	return NumericGetDatum(dp_bridge_int128_to_numeric((dp_int128) x));
+	return NumericGetDatum(dp_base_int128_to_numeric((dp_int128) x));
 }
 
 static Datum
 accounting_fixed_datum(dp_fixed x)
 {
-	return NumericGetDatum(dp_bridge_fixed_to_numeric(x));
+	return NumericGetDatum(dp_base_fixed_to_numeric(x));
 }
 
 /*
@@ -913,7 +913,7 @@ DP_ACCOUNTING(sparse_vector_error)
 	request.epsilon = NUMBER(2, "epsilon", POSITIVE, DP_ROUND_DOWN);
 	request.delta = NUMBER(3, "delta", DELTA, DP_ROUND_DOWN);
 	request.beta = account_failure(fcinfo, 4);
-	request.method = dp_bridge_sparse_method(fcinfo, 5);
+	request.method = dp_base_sparse_method(fcinfo, 5);
 	request.numeric = PG_GETARG_BOOL(6);
 	request.monotone = PG_GETARG_BOOL(7);
 	request.sensitivity = (uint64) COUNT(8, "sensitivity");
@@ -926,14 +926,14 @@ DP_ACCOUNTING(sparse_vector_error)
 						   request.questions),
 				 errhint("A session cannot answer \"above\" more often than "
 						 "it has questions.")));
-	account_done(dp_acct_sparse_plan(&request, &plan),
+	account_done(dp_accounting_sparse_plan(&request, &plan),
 				 "plan a sparse vector session",
 				 "Epsilon cannot be divided by this cutoff, or the "
 				 "book's theorem does not hold for this delta.",
 				 "Give a larger epsilon, a smaller delta or another "
 				 "method.");
 	values[0] = whole_datum(plan.alpha);
-	values[1] = CStringGetTextDatum(dp_acct_sparse_name(plan.method));
+	values[1] = CStringGetTextDatum(dp_accounting_sparse_name(plan.method));
 	values[2] = Int64GetDatum(plan.fresh ? request.cutoff : 1);
 	values[3] = accounting_fixed_datum(plan.threshold_epsilon);
 	values[4] = accounting_fixed_datum(plan.query_epsilon);
@@ -943,7 +943,7 @@ DP_ACCOUNTING(sparse_vector_error)
 	values[7] = accounting_fixed_datum(plan.charge.epsilon);
 	values[8] = accounting_fixed_datum(plan.charge.delta);
 	values[9] = accounting_fixed_datum(plan.charge.rho);
-	return dp_bridge_make_row(fcinfo, values, nulls);
+	return dp_base_make_row(fcinfo, values, nulls);
 }
 
 /*
@@ -967,12 +967,12 @@ DP_ACCOUNTING(weights_error)
 	request.epsilon = NUMBER(2, "epsilon", POSITIVE, DP_ROUND_DOWN);
 	request.n = COUNT(3, "n");
 	request.alpha =
-		dp_account_weights_alpha(dp_bridge_number(fcinfo, ALPHA));
+		dp_accounting_functions_alpha(dp_base_number(fcinfo, ALPHA));
 	request.delta = NUMBER(5, "delta", DELTA, DP_ROUND_DOWN);
 	request.beta = account_failure(fcinfo, 6);
-	request.method = dp_bridge_sparse_method(fcinfo, 7);
+	request.method = dp_base_sparse_method(fcinfo, 7);
 	request.sensitivity = (uint64) COUNT(8, "sensitivity");
-	dp_account_weights_plan(&request, false, &plan);
+	dp_accounting_functions_weights(&request, false, &plan);
 	values[0] = accounting_fixed_datum(plan.alpha);
 	/* T + A + 1 is what T55 proves, at most 3 alpha n and so n */
 	error = (dp_uint128) plan.threshold + plan.sparse.alpha + 1;
@@ -980,10 +980,11 @@ DP_ACCOUNTING(weights_error)
 	values[2] = Int64GetDatum(plan.updates);
 	values[3] = Int64GetDatum(plan.threshold);
 	values[4] = whole_datum(plan.sparse.alpha);
-	values[5] = CStringGetTextDatum(dp_acct_sparse_name(plan.sparse.method));
+	values[5] =
+		CStringGetTextDatum(dp_accounting_sparse_name(plan.sparse.method));
 	values[6] = accounting_fixed_datum(plan.step);
 	values[7] = accounting_fixed_datum(plan.sparse.charge.epsilon);
 	values[8] = accounting_fixed_datum(plan.sparse.charge.delta);
 	values[9] = accounting_fixed_datum(plan.sparse.charge.rho);
-	return dp_bridge_make_row(fcinfo, values, nulls);
+	return dp_base_make_row(fcinfo, values, nulls);
 }

@@ -12,8 +12,8 @@
 #include "../../math/accounting/dp_accounting.h"
 
 /* ---- online multiplicative weights (accounting.c) ---- */
-extern dp_fixed dp_account_weights_alpha(Numeric x);
-extern void dp_account_weights_plan(const dp_weights_request *request,
-									bool noisy, dp_weights_plan *out);
+extern dp_fixed dp_accounting_functions_alpha(Numeric x);
+extern void dp_accounting_functions_weights(const dp_weights_request *request,
+											bool noisy, dp_weights_plan *out);
 
 #endif							/* DP_ACCOUNTING_FUNCTIONS_H */

@@ -82,10 +82,10 @@ read_epsilon(Numeric x, bool limited)
 	dp_rational epsilon;
 
 	if (!limited &&
-		dp_bridge_numeric_to_rational(x, &epsilon) == DP_NUMBER_OK &&
+		dp_base_numeric_to_rational(x, &epsilon) == DP_NUMBER_OK &&
 		epsilon.num != 0)
 		return epsilon;
-	return dp_bridge_check_price(x, x == NULL, "epsilon");
+	return dp_base_check_price(x, x == NULL, "epsilon");
 }
 
 /*
@@ -137,7 +137,7 @@ read_float(FunctionCallInfo fcinfo, int argument, bool limited)
 	if (!site->ready || x != site->number)
 	{
 		site->ready = false;
-		site->epsilon = read_epsilon(dp_bridge_float8_to_numeric(x), limited);
+		site->epsilon = read_epsilon(dp_base_float8_to_numeric(x), limited);
 		site->number = x;
 		site->ready = true;
 	}
@@ -355,10 +355,10 @@ respond(FunctionCallInfo fcinfo, const dp_rational *epsilon)
 {
 	bool		answer;
 	dp_status	status =
-		dp_mech_randomized_response(dp_bridge_source(), epsilon,
-									PG_GETARG_BOOL(0), &answer);
+		dp_noise_randomized_response(dp_base_source(), epsilon,
+									 PG_GETARG_BOOL(0), &answer);
 
-	dp_bridge_check_status(status, "draw a random answer");
+	dp_base_check_status(status, "draw a random answer");
 	PG_RETURN_BOOL(answer);
 }
 
@@ -382,9 +382,9 @@ respond_among(FunctionCallInfo fcinfo, const dp_rational *epsilon)
 				 errhint("Map rare values to one candidate that stands for "
 						 "all others."),
 				 errhidestmt(true), errhidecontext(true)));
-	status = dp_mech_randomized_response_among(dp_bridge_source(), epsilon,
-											   truth, candidates->n, &answer);
-	dp_bridge_check_status(status, "draw a random answer");
+	status = dp_noise_randomized_response_among(dp_base_source(), epsilon,
+												truth, candidates->n, &answer);
+	dp_base_check_status(status, "draw a random answer");
 	/* a copy, since the next call may have other candidates */
 	return datumCopy(candidates->values[answer], candidates->type->typbyval,
 					 candidates->type->typlen);
@@ -400,9 +400,9 @@ dp_randomized_response_coins(PG_FUNCTION_ARGS)
 	bool		answer;
 
 	local_check_value(fcinfo);
-	dp_bridge_check_status(dp_mech_two_coins(dp_bridge_source(),
-											 PG_GETARG_BOOL(0), &answer),
-						   "draw a random answer");
+	dp_base_check_status(dp_noise_two_coins(dp_base_source(),
+											PG_GETARG_BOOL(0), &answer),
+						 "draw a random answer");
 	PG_RETURN_BOOL(answer);
 }
 
@@ -521,7 +521,7 @@ aggregate_context(FunctionCallInfo fcinfo)
 {
 	MemoryContext context;
 
-	dp_bridge_require_aggregate(fcinfo, &context);
+	dp_base_require_aggregate(fcinfo, &context);
 	return context;
 }
 

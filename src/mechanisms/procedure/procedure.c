@@ -72,7 +72,7 @@ check_sensitivity(Numeric x)
 {
 	int			size;
 
-	if (dp_bridge_floor_log2(x, &size) && abs(size) <= SENSITIVITY_LOG2)
+	if (dp_base_floor_log2(x, &size) && abs(size) <= SENSITIVITY_LOG2)
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -95,23 +95,23 @@ static void
 procedure_open(FunctionCallInfo fcinfo, dp_procedure_places places,
 			   dp_procedure_price *out)
 {
-	dp_bridge_require_preload();
-	dp_bridge_forbid_serializable();
-	dp_bridge_forbid_parallel();
+	dp_base_require_preload();
+	dp_base_forbid_serializable();
+	dp_base_forbid_parallel();
 	dp_ledger_require_shield();
 	MemSet(out, 0, sizeof(*out));
-	dp_bridge_require_argument(fcinfo, places.dataset, "dataset",
-							   "Name the dataset that the value was computed "
-							   "from.");
-	dp_bridge_require_argument(fcinfo, places.epsilon, "epsilon",
-							   "Give the price of the call.");
-	dp_bridge_require_argument(fcinfo, places.sensitivity, "sensitivity",
-							   "Give the most by which one person can change "
-							   "the value.");
+	dp_base_require_argument(fcinfo, places.dataset, "dataset",
+							 "Name the dataset that the value was computed "
+							 "from.");
+	dp_base_require_argument(fcinfo, places.epsilon, "epsilon",
+							 "Give the price of the call.");
+	dp_base_require_argument(fcinfo, places.sensitivity, "sensitivity",
+							 "Give the most by which one person can change "
+							 "the value.");
 	out->dataset = *PG_GETARG_NAME(places.dataset);
-	out->epsilon = dp_bridge_epsilon(fcinfo, places.epsilon,
-									 &out->epsilon_fixed);
-	out->sensitivity = dp_bridge_number(fcinfo, places.sensitivity);
+	out->epsilon = dp_base_epsilon(fcinfo, places.epsilon,
+								   &out->epsilon_fixed);
+	out->sensitivity = dp_base_number(fcinfo, places.sensitivity);
 	check_sensitivity(out->sensitivity);
 	dp_ledger_require_budget(NameStr(out->dataset), &out->standing);
 	dp_ledger_check_price(&out->standing, NameStr(out->dataset),
@@ -208,9 +208,9 @@ procedure_read_array(FunctionCallInfo fcinfo, int place, const char *what,
 	bool		by_value;
 	char		align;
 
-	dp_bridge_require_argument(fcinfo, place, psprintf("array of %s", what),
-							   "The number of elements must not depend on "
-							   "data; single elements may be NULL.");
+	dp_base_require_argument(fcinfo, place, psprintf("array of %s", what),
+							 "The number of elements must not depend on "
+							 "data; single elements may be NULL.");
 	out->array = PG_GETARG_ARRAYTYPE_P(place);
 	out->type = ARR_ELEMTYPE(out->array);
 	get_typlenbyvalalign(out->type, &length, &by_value, &align);
@@ -270,8 +270,8 @@ given_exponent(Numeric granule, bool integers)
 {
 	int			exponent;
 
-	if (!dp_bridge_floor_log2(granule, &exponent) ||
-		dp_numeric_compare(granule, dp_bridge_power_of_two(exponent)) != 0 ||
+	if (!dp_base_floor_log2(granule, &exponent) ||
+		dp_numeric_compare(granule, dp_base_power_of_two(exponent)) != 0 ||
 		exponent < (integers ? 0 : MIN_EXPONENT) || exponent > MAX_EXPONENT)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -305,7 +305,7 @@ procedure_lattice(const dp_procedure_price *price,
 		exponent = given_exponent(granule, integers);
 	else if (!integers)
 	{
-		if (!dp_bridge_floor_log2(price->sensitivity, &exponent))
+		if (!dp_base_floor_log2(price->sensitivity, &exponent))
 			elog(ERROR, "sensitivity is out of range");
 		exponent -= RESOLUTION + ceil_log2(&price->epsilon) +
 			ceil_log2(&count);
@@ -317,7 +317,7 @@ procedure_lattice(const dp_procedure_price *price,
 				 errhint("Change the unit of the value.")));
 	lattice.type = input->type;
 	lattice.exact = integers && exponent == 0;
-	lattice.grid = dp_bridge_make_grid(exponent);
+	lattice.grid = dp_base_make_grid(exponent);
 	return lattice;
 }
 
@@ -351,11 +351,11 @@ procedure_granules(const dp_lattice *lattice, Datum value, bool isnull)
 			return clamp(dp_round_integer(DatumGetInt64(value),
 										  grid->exponent));
 		case FLOAT4OID:
-			return dp_bridge_grid_double(grid, DatumGetFloat4(value));
+			return dp_base_grid_double(grid, DatumGetFloat4(value));
 		case FLOAT8OID:
-			return dp_bridge_grid_double(grid, DatumGetFloat8(value));
+			return dp_base_grid_double(grid, DatumGetFloat8(value));
 		case NUMERICOID:
-			return dp_bridge_grid_numeric(grid, DatumGetNumeric(value));
+			return dp_base_grid_numeric(grid, DatumGetNumeric(value));
 		default:
 			elog(ERROR, "unexpected type %u", lattice->type);
 	}
@@ -442,7 +442,7 @@ procedure_value(const dp_lattice *lattice, dp_int128 granules)
 		case NUMERICOID:
 			return NumericGetDatum(
 				dp_numeric_call2(numeric_mul,
-								 dp_bridge_int128_to_numeric(granules),
+								 dp_base_int128_to_numeric(granules),
 								 lattice->grid.granule));
 		default:
 			elog(ERROR, "unexpected type %u", lattice->type);
@@ -526,12 +526,12 @@ release(const dp_procedure_input *input, const dp_lattice *lattice,
 
 		CHECK_FOR_INTERRUPTS();
 		if (law->gaussian)
-			status = dp_mech_discrete_gaussian(dp_bridge_source(),
-											   &law->normal, &noise);
+			status = dp_noise_discrete_gaussian(dp_base_source(),
+												&law->normal, &noise);
 		else
-			status = dp_mech_discrete_laplace(dp_bridge_source(),
-											  &law->scale, &noise);
-		dp_bridge_check_status(status, "draw noise");
+			status = dp_noise_discrete_laplace(dp_base_source(),
+											   &law->scale, &noise);
+		dp_base_check_status(status, "draw noise");
 		values[i] = procedure_value(lattice,
 									procedure_add(exact, noise));
 	}
@@ -561,19 +561,19 @@ dp_procedure_sql_laplace(PG_FUNCTION_ARGS)
 	procedure_open(fcinfo, places, &price);
 	procedure_read_value(fcinfo, 0, "value", &input);
 	lattice = procedure_lattice(&price, &input, input.n,
-								dp_bridge_number(fcinfo, 4));
-	sensitivity = dp_bridge_grid_distance(&lattice.grid, price.sensitivity) +
+								dp_base_number(fcinfo, 4));
+	sensitivity = dp_base_grid_distance(&lattice.grid, price.sensitivity) +
 		(lattice.exact ? 0 : (dp_uint128) (input.n - 1));
 	law.gaussian = false;
-	dp_bridge_check_status(dp_mech_scale_make(sensitivity, &price.epsilon,
-											  &law.scale),
-						   "compute a noise scale");
-	dp_bridge_check_scale(&law.scale);
+	dp_base_check_status(dp_noise_scale_make(sensitivity, &price.epsilon,
+											 &law.scale),
+						 "compute a noise scale");
+	dp_base_check_scale(&law.scale);
 	charge.epsilon = price.epsilon_fixed;
-	dp_bridge_check_status(dp_acct_rho_from_laplace(sensitivity,
-													&price.epsilon,
-													&charge.rho),
-						   "compute a charge");
+	dp_base_check_status(dp_accounting_rho_from_laplace(sensitivity,
+														&price.epsilon,
+														&charge.rho),
+						 "compute a charge");
 	procedure_charge(&price, &charge, input.n, "discrete Laplace");
 	return release(&input, &lattice, &law);
 }
@@ -584,9 +584,9 @@ procedure_read_delta(FunctionCallInfo fcinfo, int place)
 	static const char *const hint =
 	"Use a number far below one over the number of people.";
 
-	dp_bridge_require_argument(fcinfo, place, "delta", hint);
-	return dp_bridge_check_number(dp_bridge_number(fcinfo, place), "delta",
-								  DP_RANGE_INNER, DP_ROUND_DOWN, hint);
+	dp_base_require_argument(fcinfo, place, "delta", hint);
+	return dp_base_check_number(dp_base_number(fcinfo, place), "delta",
+								DP_RANGE_INNER, DP_ROUND_DOWN, hint);
 }
 
 static variance_rule
@@ -643,15 +643,15 @@ gaussian_sensitivity(const dp_procedure_price *price, int n,
 	dp_uint128	sensitivity;
 	int			size = 0;
 
-	(void) dp_bridge_floor_log2(price->sensitivity, &size);
+	(void) dp_base_floor_log2(price->sensitivity, &size);
 	*parts = lattice->exact && n > 1 && size < 60 - SUBGRANULE ? SUBGRANULE :
 		0;
-	grid = dp_bridge_make_grid(lattice->grid.exponent - *parts);
-	sensitivity = dp_bridge_grid_distance(&grid, price->sensitivity);
+	grid = dp_base_make_grid(lattice->grid.exponent - *parts);
+	sensitivity = dp_base_grid_distance(&grid, price->sensitivity);
 	if (!lattice->exact && n > 1)
 		sensitivity += ceil_root(n);
 	if (sensitivity >= MAX_SENSITIVITY)
-		dp_bridge_check_status(DP_E_OVERFLOW, "compute a variance");
+		dp_base_check_status(DP_E_OVERFLOW, "compute a variance");
 	return (uint64) sensitivity;
 }
 
@@ -665,17 +665,17 @@ find_variance(variance_rule rule, uint64 sensitivity, dp_fixed epsilon,
 	switch (rule)
 	{
 		case RULE_EXACT:
-			status = dp_bridge_gaussian_variance(sensitivity, epsilon, delta,
-												 &variance);
+			status = dp_base_gaussian_variance(sensitivity, epsilon, delta,
+											   &variance);
 			break;
 		case RULE_ZCDP:
-			status = dp_acct_gaussian_variance_zcdp(sensitivity, epsilon,
-													delta, &variance);
+			status = dp_accounting_variance_zcdp(sensitivity, epsilon,
+												 delta, &variance);
 			break;
 		case RULE_CLASSICAL:
-			status = dp_acct_gaussian_variance_classical(sensitivity,
-														 epsilon, delta,
-														 &variance);
+			status = dp_accounting_variance_classical(sensitivity,
+													  epsilon, delta,
+													  &variance);
 			break;
 	}
 	if (status == DP_E_RANGE)
@@ -683,7 +683,7 @@ find_variance(variance_rule rule, uint64 sensitivity, dp_fixed epsilon,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("no variance is proved for this epsilon and delta"),
 				 errhint("Use a larger epsilon or delta.")));
-	dp_bridge_check_status(status, "compute a variance");
+	dp_base_check_status(status, "compute a variance");
 	return variance;
 }
 
@@ -694,13 +694,13 @@ make_normal(const dp_rational *variance, int parts, dp_gaussian *out)
 	dp_rational divisor = {1, (dp_uint128) 1 << (2 * parts)};
 	dp_rational granules;
 
-	dp_bridge_check_status(dp_mech_rational_multiply(variance, &divisor,
-													 &granules),
-						   "compute a variance");
+	dp_base_check_status(dp_numbers_rational_multiply(variance, &divisor,
+													  &granules),
+						 "compute a variance");
 	if (granules.num / granules.den >> 120 != 0)
-		dp_bridge_check_status(DP_E_OVERFLOW, "compute a variance");
-	dp_bridge_check_status(dp_mech_gaussian_make(&granules, out),
-						   "compute a variance");
+		dp_base_check_status(DP_E_OVERFLOW, "compute a variance");
+	dp_base_check_status(dp_noise_gaussian_make(&granules, out),
+						 "compute a variance");
 }
 
 /*
@@ -733,16 +733,16 @@ dp_procedure_sql_gaussian(PG_FUNCTION_ARGS)
 	procedure_read_value(fcinfo, 0, "value", &input);
 	rule = read_rule(fcinfo, 5, input.n, price.epsilon_fixed);
 	lattice = procedure_lattice(&price, &input, input.n,
-								dp_bridge_number(fcinfo, 6));
+								dp_base_number(fcinfo, 6));
 	sensitivity = gaussian_sensitivity(&price, input.n, &lattice, &parts);
 	variance = find_variance(rule, sensitivity, price.epsilon_fixed, delta);
 	law.gaussian = true;
 	make_normal(&variance, parts, &law.normal);
-	dp_bridge_check_status(dp_acct_rho_from_gaussian(sensitivity, &variance,
-													 &rho),
-						   "compute a charge");
-	dp_acct_charge_gaussian(dp_ledger_charge_filter(&price.standing),
-							price.epsilon_fixed, delta, rho, &charge);
+	dp_base_check_status(dp_accounting_rho_from_gaussian(sensitivity,
+														 &variance, &rho),
+						 "compute a charge");
+	dp_accounting_charge_gaussian(dp_ledger_charge_filter(&price.standing),
+								  price.epsilon_fixed, delta, rho, &charge);
 	procedure_charge(&price, &charge, input.n,
 					 psprintf("discrete Gaussian, %s", rule_names[rule]));
 	return release(&input, &lattice, &law);
@@ -793,8 +793,8 @@ read_choice(FunctionCallInfo fcinfo, int place)
 	char	   *name;
 	int			i;
 
-	dp_bridge_require_argument(fcinfo, place, "noise",
-							   "Leave it out for laplace.");
+	dp_base_require_argument(fcinfo, place, "noise",
+							 "Leave it out for laplace.");
 	name = text_to_cstring(PG_GETARG_TEXT_PP(place));
 	for (i = 0; i < lengthof(choice_names); i++)
 		if (strcmp(name, choice_names[i]) == 0)
@@ -810,9 +810,9 @@ read_choice(FunctionCallInfo fcinfo, int place)
 static bool
 read_monotone(FunctionCallInfo fcinfo, int place)
 {
-	dp_bridge_require_argument(fcinfo, place, "monotone",
-							   "Give true only if one person more moves all "
-							   "utilities up, or all of them down.");
+	dp_base_require_argument(fcinfo, place, "monotone",
+							 "Give true only if one person more moves all "
+							 "utilities up, or all of them down.");
 	return PG_GETARG_BOOL(place);
 }
 
@@ -828,53 +828,53 @@ prepare_selection(selection *s, const dp_procedure_price *price,
 	dp_status	status;
 
 	if (sensitivity >> 120 != 0)
-		dp_bridge_check_status(DP_E_OVERFLOW, "compute a rate");
-	dp_bridge_check_status(dp_mech_selection_rate(&price->epsilon,
-												  sensitivity, monotone,
-												  &s->rate),
-						   "compute a rate");
-	dp_bridge_check_status(dp_mech_scale_make(monotone ? sensitivity :
-											  2 * sensitivity,
-											  &price->epsilon, &s->scale),
-						   "compute a noise scale");
-	dp_bridge_check_scale(&s->scale);
+		dp_base_check_status(DP_E_OVERFLOW, "compute a rate");
+	dp_base_check_status(dp_noise_selection_rate(&price->epsilon,
+												 sensitivity, monotone,
+												 &s->rate),
+						 "compute a rate");
+	dp_base_check_status(dp_noise_scale_make(monotone ? sensitivity :
+											 2 * sensitivity,
+											 &price->epsilon, &s->scale),
+						 "compute a noise scale");
+	dp_base_check_scale(&s->scale);
 	s->charge.epsilon = price->epsilon_fixed;
 	s->charge.delta = 0;
 	if (s->kind == CHOICE_GUMBEL)
-		status = dp_acct_rho_from_exponential(&price->epsilon,
-											  &s->charge.rho);
+		status = dp_accounting_rho_from_exponential(&price->epsilon,
+													&s->charge.rho);
 	else
-		status = dp_acct_rho_from_pure(&price->epsilon, &s->charge.rho);
-	dp_bridge_check_status(status, "compute a charge");
+		status = dp_accounting_rho_from_pure(&price->epsilon, &s->charge.rho);
+	dp_base_check_status(status, "compute a charge");
 }
 
 /* The index that the mechanism draws; called after the charge. */
 static size_t
 draw(const selection *s, const dp_int128 *scores, size_t n, size_t *order)
 {
-	dp_source  *source = dp_bridge_source();
+	dp_source  *source = dp_base_source();
 	size_t		index = 0;
 	dp_status	status = DP_E_RANGE;
 
 	switch (s->kind)
 	{
 		case CHOICE_LAPLACE:
-			status = dp_mech_noisy_max(source, scores, n, &s->scale,
-									   DP_NOISE_LAPLACE, &index);
+			status = dp_noise_noisy_max(source, scores, n, &s->scale,
+										DP_NOISE_LAPLACE, &index);
 			break;
 		case CHOICE_ONE_SIDED:
-			status = dp_mech_noisy_max(source, scores, n, &s->scale,
-									   DP_NOISE_GEOMETRIC, &index);
+			status = dp_noise_noisy_max(source, scores, n, &s->scale,
+										DP_NOISE_GEOMETRIC, &index);
 			break;
 		case CHOICE_GUMBEL:
-			status = dp_mech_exponential(source, scores, n, &s->rate, &index);
+			status = dp_noise_exponential(source, scores, n, &s->rate, &index);
 			break;
 		case CHOICE_PERMUTE_AND_FLIP:
-			status = dp_mech_permute_and_flip(source, scores, n, &s->rate,
-											  order, &index);
+			status = dp_noise_permute_and_flip(source, scores, n, &s->rate,
+											   order, &index);
 			break;
 	}
-	dp_bridge_check_status(status, "select a candidate");
+	dp_base_check_status(status, "select a candidate");
 	return index;
 }
 
@@ -915,8 +915,8 @@ choose(FunctionCallInfo fcinfo, choice kind, bool monotone)
 	lattice = procedure_lattice(&price, &utilities, 1, NULL);
 	s.kind = kind;
 	prepare_selection(&s, &price,
-					  dp_bridge_grid_distance(&lattice.grid,
-											  price.sensitivity),
+					  dp_base_grid_distance(&lattice.grid,
+											price.sensitivity),
 					  monotone);
 	scores = palloc(sizeof(dp_int128) * utilities.n);
 	order = palloc(sizeof(size_t) * utilities.n);
@@ -978,9 +978,9 @@ static bool
 monotone_values(FunctionCallInfo fcinfo, int place,
 				const dp_procedure_price *price)
 {
-	dp_bridge_require_argument(fcinfo, place, "monotone",
-							   "Give true only if one person more moves all "
-							   "values up, or all of them down.");
+	dp_base_require_argument(fcinfo, place, "monotone",
+							 "Give true only if one person more moves all "
+							 "values up, or all of them down.");
 	if (PG_GETARG_BOOL(place) && price->standing.replace_one)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -997,10 +997,10 @@ static dp_int128
 procedure_read_threshold(FunctionCallInfo fcinfo, int place,
 						 const dp_lattice *lattice, int64 offset)
 {
-	Numeric		threshold = dp_bridge_number(fcinfo, place);
+	Numeric		threshold = dp_base_number(fcinfo, place);
 
-	dp_bridge_require_argument(fcinfo, place, "threshold",
-							   "Give one in the unit of the values.");
+	dp_base_require_argument(fcinfo, place, "threshold",
+							 "Give one in the unit of the values.");
 	if (numeric_is_nan(threshold))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -1008,7 +1008,7 @@ procedure_read_threshold(FunctionCallInfo fcinfo, int place,
 				 errhint("Give one in the unit of the values.")));
 	if (lattice->exact)
 		threshold = dp_numeric_call1(numeric_ceil, threshold);
-	return dp_bridge_grid_numeric(&lattice->grid, threshold) + offset;
+	return dp_base_grid_numeric(&lattice->grid, threshold) + offset;
 }
 
 /*
@@ -1024,7 +1024,7 @@ prepare_threshold(const dp_procedure_price *price, dp_uint128 sensitivity,
 	dp_sparse_request request;
 
 	if (sensitivity >= MAX_SENSITIVITY)
-		dp_bridge_check_status(DP_E_OVERFLOW, "compute a noise scale");
+		dp_base_check_status(DP_E_OVERFLOW, "compute a noise scale");
 	MemSet(&request, 0, sizeof(request));
 	request.method = method;
 	request.sensitivity = (uint64) sensitivity;
@@ -1033,12 +1033,12 @@ prepare_threshold(const dp_procedure_price *price, dp_uint128 sensitivity,
 	request.cutoff = 1;
 	request.epsilon = price->epsilon_fixed;
 	request.beta = DP_FIXED_ONE / 20;
-	dp_bridge_check_status(dp_acct_sparse_plan(&request, plan),
-						   "compute a noise scale");
-	dp_bridge_check_status(dp_acct_sparse_law(plan, law),
-						   "compute a noise scale");
-	dp_bridge_check_scale(&law->threshold);
-	dp_bridge_check_scale(&law->query);
+	dp_base_check_status(dp_accounting_sparse_plan(&request, plan),
+						 "compute a noise scale");
+	dp_base_check_status(dp_accounting_sparse_law(plan, law),
+						 "compute a noise scale");
+	dp_base_check_scale(&law->threshold);
+	dp_base_check_scale(&law->query);
 }
 
 /* The place (from 1) of the first above, 0: none.  Called after the charge. */
@@ -1046,22 +1046,22 @@ static int
 first_above(const dp_procedure_input *input, const dp_lattice *lattice,
 			const dp_threshold_law *law, dp_int128 threshold)
 {
-	dp_source  *source = dp_bridge_source();
+	dp_source  *source = dp_base_source();
 	dp_int128	armed;
 	int			i;
 
-	dp_bridge_check_status(dp_mech_threshold_arm(source, law, threshold,
-												 &armed),
-						   "arm a threshold");
+	dp_base_check_status(dp_noise_threshold_arm(source, law, threshold,
+												&armed),
+						 "arm a threshold");
 	for (i = 0; i < input->n; i++)
 	{
 		dp_int128	value = procedure_granules(lattice, input->values[i],
 											   input->nulls[i]);
 		bool		above;
 
-		dp_bridge_check_status(dp_mech_threshold_test(source, law, armed,
-													  value, &above),
-							   "compare with a threshold");
+		dp_base_check_status(dp_noise_threshold_test(source, law, armed,
+													 value, &above),
+							 "compare with a threshold");
 		if (above)
 			return i + 1;
 	}
@@ -1095,9 +1095,9 @@ dp_procedure_sql_threshold(PG_FUNCTION_ARGS)
 	procedure_read_array(fcinfo, 0, "values", &input);
 	lattice = procedure_lattice(&price, &input, 1, NULL);
 	prepare_threshold(&price,
-					  dp_bridge_grid_distance(&lattice.grid,
-											  price.sensitivity),
-					  input.n, monotone, dp_bridge_sparse_method(fcinfo, 6),
+					  dp_base_grid_distance(&lattice.grid,
+											price.sensitivity),
+					  input.n, monotone, dp_base_sparse_method(fcinfo, 6),
 					  &plan, &law);
 	threshold = procedure_read_threshold(fcinfo, 1, &lattice, plan.offset);
 

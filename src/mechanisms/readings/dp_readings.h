@@ -14,7 +14,7 @@
 #include "../../reader/dp_reader.h"
 #include "../../measure/exact/dp_exact.h"
 
-extern void dp_reading_init(void);	/* from _PG_init, preloading only */
+extern void dp_readings_init(void); /* from _PG_init, preloading only */
 
 /* ---- axes of columns (reading.c) ---- */
 
@@ -22,8 +22,8 @@ extern void dp_reading_init(void);	/* from _PG_init, preloading only */
  * 42703 no such column; 22023 nothing public is known about its values, or
  * bins do not suit it; 54000 more than `most` places.  bins is 0 for none.
  */
-extern dp_axis *dp_reading_make_axis(Oid relid, const char *column,
-									 int32 bins, int64 most);
+extern dp_axis *dp_readings_make_axis(Oid relid, const char *column,
+									  int32 bins, int64 most);
 
 /*
  * ---- exact counts for mechanisms with a charge of their own (reading.c,
@@ -68,31 +68,31 @@ typedef struct dp_reading_table
  * One count for each text (char *), in their order: of the rows that a
  * predicate holds for, or of the rows that weights come to (T123).
  */
-extern dp_reading *dp_reading_of_predicates(Oid relid, List *texts);
+extern dp_reading *dp_readings_of_predicates(Oid relid, List *texts);
 /*
  * The cells of each table one after the other.  A row outside of some axis of
  * a table is counted nowhere in that table.
  */
-extern dp_reading *dp_reading_of_tables(Oid relid, int naxes,
-										dp_axis *const *axes, int ntables,
-										const dp_reading_table *tables);
+extern dp_reading *dp_readings_of_tables(Oid relid, int naxes,
+										 dp_axis *const *axes, int ntables,
+										 const dp_reading_table *tables);
 /*
  * The same, but a row outside of some axis of any of the tables is counted
  * nowhere at all: so all tables have the same sum.
  */
-extern dp_reading *dp_reading_of_whole_tables(Oid relid, int naxes,
-											  dp_axis *const *axes,
-											  int ntables,
-											  const dp_reading_table *tables);
+extern dp_reading *dp_readings_of_whole_tables(Oid relid, int naxes,
+											   dp_axis *const *axes,
+											   int ntables,
+											   const dp_reading_table *tables);
 
 /*
  * Let `rows` rows of a unit count, whatever settings and declarations now say:
  * a session keeps the bound that it was opened with.  Nothing changes where
  * units have one row.
  */
-extern void dp_reading_set_rows(dp_reading *reading, uint64 rows);
+extern void dp_readings_set_rows(dp_reading *reading, uint64 rows);
 /* A sentence for NOTICEs, with two spaces before it; empty: one row. */
-extern const char *dp_reading_rows_text(const dp_reading *reading);
+extern const char *dp_readings_rows_text(const dp_reading *reading);
 
 /*
  * The use that a mechanism makes of the counts where they are read, by kind.
@@ -124,8 +124,8 @@ typedef struct dp_use_methods
 } dp_use_methods;
 
 /* From _PG_init in every process; the methods are static. */
-extern void dp_reading_register(dp_use_kind kind,
-								const dp_use_methods *methods);
+extern void dp_readings_register(dp_use_kind kind,
+								 const dp_use_methods *methods);
 
 typedef struct dp_reading_use
 {
@@ -145,13 +145,13 @@ typedef struct dp_reading_use
  * releases.  An error before `charge` is called depends on nothing private.
  * Charge, source and sink are called in memory that is freed when it returns.
  */
-extern void dp_reading_run(dp_reading *reading, const dp_reading_use *use);
+extern void dp_readings_run(dp_reading *reading, const dp_reading_use *use);
 
 /*
- * Read the public rows that the relation joins, and raise what dp_reading_run
+ * Read the public rows that the relation joins, and raise what dp_readings_run
  * would refuse in them: for callers that charge long before they read.
  */
-extern void dp_reading_check_joined(const dp_reading *reading);
+extern void dp_readings_check_joined(const dp_reading *reading);
 
 struct dp_reading_plan
 {

@@ -53,7 +53,7 @@
 static bool
 reading_is_within(const dp_interval *values)
 {
-	const Numeric half = dp_bridge_power_of_two(-DP_WEIGHT_BITS - 1);
+	const Numeric half = dp_base_power_of_two(-DP_WEIGHT_BITS - 1);
 	const Numeric one = int64_to_numeric(1);
 
 	return dp_numeric_compare(values->low,
@@ -90,7 +90,7 @@ check_weight(const dp_block *block, int number, const char *text, Node *base)
 	dp_interval values;
 
 	base = eval_const_expressions(NULL, copyObject(base));
-	if (dp_places_find_interval(base, &known, &values))
+	if (dp_domains_find_interval(base, &known, &values))
 	{
 		if (!reading_is_within(&values))
 			reading_forbid(number, text,
@@ -125,7 +125,7 @@ reading_check_weights(const dp_block *block, List *texts)
 	{
 		int			i = foreach_current_index(lc);
 
-		if (dp_block_is_weight(lfirst(lc)))
+		if (dp_split_is_weight(lfirst(lc)))
 			check_weight(block, i + 1, list_nth(texts, i), lfirst(lc));
 	}
 }
@@ -228,7 +228,7 @@ forbid_policies(Query *query)
 	Oid			found = InvalidOid;
 
 	if (GetUserId() == dp_ledger_asking_role() ||
-		!dp_bridge_contains((Node *) query, reading_has_policies, &found, 0))
+		!dp_base_contains((Node *) query, reading_has_policies, &found, 0))
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -277,7 +277,7 @@ rewrite_conditions(Query *query, Const *epsilon)
 static Query *
 select_columns(Oid relid, const AttrNumber *columns, int n)
 {
-	Query	   *query = dp_block_read_predicates(relid,
+	Query	   *query = dp_split_read_predicates(relid,
 												 list_make1("true"));
 	int			i;
 
@@ -289,9 +289,9 @@ select_columns(Oid relid, const AttrNumber *columns, int n)
 		int32		typmod;
 
 		get_atttypetypmodcoll(relid, columns[i], &type, &typmod, &collation);
-		test = dp_block_null_test((Node *)
-								  makeVar(1, columns[i], type, typmod,
-										  collation, 0), IS_NULL);
+		test = dp_rowsets_null_test((Node *)
+									makeVar(1, columns[i], type, typmod,
+											collation, 0), IS_NULL);
 		query->targetList = lappend(query->targetList,
 									makeTargetEntry((Expr *) test, i + 2,
 													"column", false));
@@ -317,22 +317,22 @@ verify_conditions(Query *query)
 {
 	List	   *blocks = NIL;
 	List	   *inval_items = NIL;
-	dp_refusal *refusal = dp_block_split_all(query, reading_take_block,
-											 &blocks, &inval_items);
+	dp_refusal *refusal = dp_split_all(query, reading_take_block,
+									   &blocks, &inval_items);
 
 	if (refusal != NULL)
-		dp_bridge_raise_refusal(refusal, NULL);
+		dp_base_raise_refusal(refusal, NULL);
 	if (list_length(blocks) != 1)
 		elog(ERROR, "reading has %d blocks", list_length(blocks));
 	return linitial(blocks);
 }
 
-/* dp_reading_block_conditions: its conditions, verified and total. */
+/* dp_readings_block_conditions: its conditions, verified and total. */
 List *
-dp_reading_block_conditions(const dp_block *block)
+dp_readings_block_conditions(const dp_block *block)
 {
 	TargetEntry *target = list_nth(block->inner->targetList,
-								   dp_block_first_aggregate(block));
+								   dp_rowsets_first_aggregate(block));
 	Aggref	   *aggregate = castNode(Aggref, target->expr);
 
 	target = linitial(aggregate->args);
@@ -393,8 +393,8 @@ check_rights(const dp_reading *reading)
 	const dp_inner run = {.named = true};
 
 	PushActiveSnapshot(GetTransactionSnapshot());
-	dp_run_check_ready(block, &reading->standing);
-	dp_run_check_joined(block, &run);
+	dp_inner_check_ready(block, &reading->standing);
+	dp_joined_check(block, &run);
 	PopActiveSnapshot();
 }
 
@@ -404,8 +404,8 @@ make_reading(Oid relid, Query *query)
 	dp_reading *reading = palloc0(sizeof(dp_reading));
 	dp_block   *block;
 
-	dp_bridge_require_preload();
-	dp_run_check_preconditions();
+	dp_base_require_preload();
+	dp_inner_check_preconditions();
 	query = rewrite_conditions(query, NULL);
 	block = verify_conditions(query);
 	forbid_releases(block);
@@ -414,7 +414,7 @@ make_reading(Oid relid, Query *query)
 	reading->dataset = block->dataset;
 	reading->many = block->many && !block->single;
 	reading->sensitivity = reading->many ?
-		(uint64) Max(dp_run_unit_bounds(block).rows, 1) : 1;
+		(uint64) Max(dp_prepare_unit_bounds(block).rows, 1) : 1;
 	reading->fingerprint = block->fingerprint;
 	reading->plan = palloc0(sizeof(struct dp_reading_plan));
 	reading->plan->block = block;
@@ -427,7 +427,7 @@ static dp_reading *
 read_predicates(Oid relid, List *texts)
 {
 	dp_reading *reading = make_reading(relid,
-									   dp_block_read_predicates(relid,
+									   dp_split_read_predicates(relid,
 																texts));
 	List	   *conditions;
 
@@ -435,11 +435,11 @@ read_predicates(Oid relid, List *texts)
 	reading->ncounts = list_length(texts);
 	reading->weighted = ((const dp_value *)
 						 linitial(reading->plan->block->values))->base != NULL;
-	conditions = dp_reading_block_conditions(reading->plan->block);
+	conditions = dp_readings_block_conditions(reading->plan->block);
 	if (reading->many)
 		reading->plan->conditions = conditions;
 	else
-		reading->plan->counting = dp_count_conditions_plan(conditions);
+		reading->plan->counting = dp_exact_conditions_plan(conditions);
 	return reading;
 }
 
@@ -448,40 +448,41 @@ static int
 evaluated(const dp_reading *reading)
 {
 	return reading->many ? list_length(reading->plan->conditions) :
-		dp_count_conditions_evaluated(reading->plan->counting);
+		dp_exact_conditions_evaluated(reading->plan->counting);
 }
 
 /*
- * dp_reading_of_predicates
+ * dp_readings_of_predicates
  *	  See dp_readings.h.
  *
- * Errors: those of dp_block_read_predicates, with the predicate in their
+ * Errors: those of dp_split_read_predicates, with the predicate in their
  * context; 22023 a weight that is not from 0 to 1; 0A000 what is not allowed
  * on private rows; 42501 no budget; 54000 too many predicates to evaluate for
  * every row.
  */
 dp_reading *
-dp_reading_of_predicates(Oid relid, List *texts)
+dp_readings_of_predicates(Oid relid, List *texts)
 {
 	dp_reading *reading = read_predicates(relid, texts);
 
-	dp_measure_check_predicates(evaluated(reading), list_length(texts), true);
+	dp_aggregates_check_predicates(evaluated(reading), list_length(texts),
+								   true);
 	if (reading->many)
-		dp_count_words_check(list_length(reading->plan->conditions));
+		dp_exact_words_check(list_length(reading->plan->conditions));
 	return reading;
 }
 
-/* dp_reading_set_rows: see dp_readings.h. */
+/* dp_readings_set_rows: see dp_readings.h. */
 void
-dp_reading_set_rows(dp_reading *reading, uint64 rows)
+dp_readings_set_rows(dp_reading *reading, uint64 rows)
 {
 	if (reading->many)
 		reading->sensitivity = rows;
 }
 
-/* dp_reading_rows_text: see dp_readings.h. */
+/* dp_readings_rows_text: see dp_readings.h. */
 const char *
-dp_reading_rows_text(const dp_reading *reading)
+dp_readings_rows_text(const dp_reading *reading)
 {
 	if (!reading->many)
 		return "";
@@ -495,7 +496,7 @@ dp_reading_rows_text(const dp_reading *reading)
  * reading_evaluated
  *	  How many of the predicates would be evaluated for every row.
  *
- * Errors: those of dp_reading_of_predicates but 54000.
+ * Errors: those of dp_readings_of_predicates but 54000.
  */
 static int
 reading_evaluated(Oid relid, List *texts)
@@ -623,33 +624,33 @@ read_tables(Oid relid, int naxes, dp_axis *const *axes, int ntables,
 		check_axis(relid, used[i]);
 	reading = make_reading(relid, query);
 	reading->ncounts = cells;
-	reading->plan->spec = dp_count_tables_spec(nused, used, ntables,
+	reading->plan->spec = dp_exact_tables_spec(nused, used, ntables,
 											   counted_tables(ntables, tables,
 															  place), whole);
-	for_each_from(lc, dp_reading_block_conditions(reading->plan->block), 1)
+	for_each_from(lc, dp_readings_block_conditions(reading->plan->block), 1)
 		reading->plan->columns = lappend(reading->plan->columns,
 										 lfirst_node(NullTest, lc)->arg);
 	return reading;
 }
 
 /*
- * dp_reading_of_tables
+ * dp_readings_of_tables
  *	  See dp_readings.h.  Axes and tables may go away afterwards.
  *
  * Errors: 54000 too many cells or columns; 55000 a column has changed since
- * the axis was made; others as dp_reading_of_predicates.
+ * the axis was made; others as dp_readings_of_predicates.
  */
 dp_reading *
-dp_reading_of_tables(Oid relid, int naxes, dp_axis *const *axes, int ntables,
-					 const dp_reading_table *tables)
+dp_readings_of_tables(Oid relid, int naxes, dp_axis *const *axes, int ntables,
+					  const dp_reading_table *tables)
 {
 	return read_tables(relid, naxes, axes, ntables, tables, false);
 }
 
-/* dp_reading_of_whole_tables: see dp_readings.h; else the same. */
+/* dp_readings_of_whole_tables: see dp_readings.h; else the same. */
 dp_reading *
-dp_reading_of_whole_tables(Oid relid, int naxes, dp_axis *const *axes,
-						   int ntables, const dp_reading_table *tables)
+dp_readings_of_whole_tables(Oid relid, int naxes, dp_axis *const *axes,
+							int ntables, const dp_reading_table *tables)
 {
 	return read_tables(relid, naxes, axes, ntables, tables, true);
 }
@@ -708,8 +709,8 @@ base_column(Oid relid, AttrNumber attnum, Oid *base_relid, bool *nullable)
 	query = select_columns(relid, &attnum, 1);
 	block = verify_conditions(
 		rewrite_conditions(query, NULL));
-	test = llast_node(NullTest, dp_reading_block_conditions(block));
-	base = dp_block_rowset_base(block->inner, (Node *) test->arg);
+	test = llast_node(NullTest, dp_readings_block_conditions(block));
+	base = dp_rowsets_base(block->inner, (Node *) test->arg);
 	*base_relid = column_axis_relation_of(block, base, nullable);
 	return base;
 }
@@ -752,10 +753,10 @@ static void
 raise_key(const dp_axis *axis, Oid base_relid, AttrNumber attnum,
 		  const dp_refusal *refusal)
 {
-	dp_places_axis_raise(axis,
-						 "Its values must be public, because a value that "
-						 "appears shows that somebody has it.",
-				dp_places_axis_can_have_bins(axis, base_relid, attnum) ?
+	dp_domains_axis_raise(axis,
+						  "Its values must be public, because a value that "
+						  "appears shows that somebody has it.",
+				dp_domains_axis_can_have_bins(axis, base_relid, attnum) ?
 				"Cut its bounds into bins, with a number for each column as "
 				"in bins => ARRAY[0, 4]." :
 				attnum == 0 ?
@@ -763,9 +764,9 @@ raise_key(const dp_axis *axis, Oid base_relid, AttrNumber attnum,
 				"an enum." : refusal->hint);
 }
 
-/* dp_reading_make_axis: see dp_readings.h. */
+/* dp_readings_make_axis: see dp_readings.h. */
 dp_axis *
-dp_reading_make_axis(Oid relid, const char *column, int32 bins, int64 most)
+dp_readings_make_axis(Oid relid, const char *column, int32 bins, int64 most)
 {
 	dp_axis    *axis = begin_axis(relid, column, bins);
 	Oid			base_relid;
@@ -780,21 +781,21 @@ dp_reading_make_axis(Oid relid, const char *column, int32 bins, int64 most)
 	/* a refused one may say whether it can be NULL, too */
 	MemSet(&key, 0, sizeof(key));
 	key.nullable = true;
-	refusal = dp_block_classify_key(base, base, base_relid, &key);
+	refusal = dp_keys_classify(base, base, base_relid, &key);
 	key.nullable = key.nullable || nullable;
 	if (bins != 0)
 	{
 		if (attnum == 0 && refusal != NULL)
 			raise_key(axis, base_relid, attnum, refusal);
 		column_axis_check_size(axis, bins, most);
-		dp_places_axis_make_declared_bins(axis, base_relid, attnum,
-										  key.nullable);
+		dp_domains_axis_make_declared_bins(axis, base_relid, attnum,
+										   key.nullable);
 	}
 	else
 	{
 		if (refusal != NULL)
 			raise_key(axis, base_relid, attnum, refusal);
-		dp_places_domain_make_axis(&key, axis);
+		dp_domains_make_axis(&key, axis);
 	}
 	column_axis_check_size(axis, axis->size, most);
 	return axis;
@@ -818,7 +819,7 @@ Datum
 dp_reading_sql_rows_of_unit(PG_FUNCTION_ARGS)
 {
 	const dp_reading *reading =
-	dp_reading_of_predicates(PG_GETARG_OID(0), list_make1("true"));
+	dp_readings_of_predicates(PG_GETARG_OID(0), list_make1("true"));
 
 	PG_RETURN_INT64((int64) reading->sensitivity);
 }
@@ -843,16 +844,16 @@ dp_release_sql_predicate_cost(PG_FUNCTION_ARGS)
 	bool		nulls[3] = {false};
 	List	   *texts;
 
-	dp_bridge_require_preload();
-	dp_bridge_require_argument(fcinfo, 0, "relation of dp_predicate_cost",
-							   "Name the protected relation.");
-	dp_bridge_require_argument(fcinfo, 1, "predicates of dp_predicate_cost",
-							   "Give an array of SQL conditions.");
-	texts = dp_block_predicate_texts(PG_GETARG_ARRAYTYPE_P(1));
+	dp_base_require_preload();
+	dp_base_require_argument(fcinfo, 0, "relation of dp_predicate_cost",
+							 "Name the protected relation.");
+	dp_base_require_argument(fcinfo, 1, "predicates of dp_predicate_cost",
+							 "Give an array of SQL conditions.");
+	texts = dp_split_predicate_texts(PG_GETARG_ARRAYTYPE_P(1));
 	values[0] = Int32GetDatum(list_length(texts));
 	values[1] = Int32GetDatum(reading_evaluated(PG_GETARG_OID(0), texts));
 	values[2] = Int32GetDatum(dp_setting_max_predicates_per_row);
-	return dp_bridge_make_row(fcinfo, values, nulls);
+	return dp_base_make_row(fcinfo, values, nulls);
 }
 
 /* ----------------
@@ -914,7 +915,7 @@ run_query(Query *query, const char *text)
 	integer.receiver.receiveSlot = receive_integer;
 
 	PushActiveSnapshot(GetTransactionSnapshot());
-	dp_run_execute(plan_query(query, text), text, &integer.receiver, NULL,
+	dp_joined_execute(plan_query(query, text), text, &integer.receiver, NULL,
 					   NULL);
 	PopActiveSnapshot();
 	if (integer.rows != 1)
@@ -948,7 +949,7 @@ check_weights(Oid relid, List *texts, Query *query)
 
 	foreach(lc, query->targetList)
 	{
-		if (!dp_block_is_weight((Node *) lfirst_node(TargetEntry, lc)->expr))
+		if (!dp_split_is_weight((Node *) lfirst_node(TargetEntry, lc)->expr))
 			continue;
 		(void) reading_evaluated(relid, texts);
 		break;
@@ -963,13 +964,13 @@ most_common(FunctionCallInfo fcinfo, Const *epsilon)
 	Query	   *query;
 	int32		chosen;
 
-	dp_bridge_require_preload();
+	dp_base_require_preload();
 	if (PG_ARGISNULL(0))
 		raise_null("relation");
 	if (PG_ARGISNULL(1))
 		raise_null("predicates");
-	texts = dp_block_predicate_texts(PG_GETARG_ARRAYTYPE_P(1));
-	query = dp_block_read_predicates(PG_GETARG_OID(0), texts);
+	texts = dp_split_predicate_texts(PG_GETARG_ARRAYTYPE_P(1));
+	query = dp_split_read_predicates(PG_GETARG_OID(0), texts);
 	check_weights(PG_GETARG_OID(0), texts, query);
 	query = rewrite_conditions(query, epsilon);
 	chosen = run_query(query, dp_run_named_text);
@@ -1001,7 +1002,7 @@ Datum
 dp_argmax_conditions_float8(PG_FUNCTION_ARGS)
 {
 	Numeric		epsilon = PG_ARGISNULL(2) ? NULL :
-	dp_bridge_float8_to_numeric(PG_GETARG_FLOAT8(2));
+	dp_base_float8_to_numeric(PG_GETARG_FLOAT8(2));
 
 	return most_common(fcinfo, numeric_const(epsilon == NULL, epsilon));
 }

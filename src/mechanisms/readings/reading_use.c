@@ -56,7 +56,7 @@ enum
 
 struct dp_reading_rows
 {
-	dp_bound_column column;
+	dp_units_column column;
 	dp_bounder *bounder;
 	const Const *spec;			/* of tables; else NULL and */
 	List	   *conditions;
@@ -77,7 +77,7 @@ rows_targets(const struct dp_reading_plan *plan)
 {
 	const dp_block *block = plan->block;
 	TargetEntry *unit = list_nth(block->inner->targetList,
-								 dp_block_first_aggregate(block) - 1);
+								 dp_rowsets_first_aggregate(block) - 1);
 	List	   *targets = list_make1(makeTargetEntry(copyObject(unit->expr), 1,
 													 pstrdup("unit"), false));
 	ListCell   *lc;
@@ -96,29 +96,29 @@ rows_targets(const struct dp_reading_plan *plan)
 static void
 begin_tables(dp_reading_rows *rows)
 {
-	rows->column.kind = DP_BOUND_ROWS;
-	rows->column.words = (dp_count_tables_axes(rows->spec) + 1) / 2;
+	rows->column.kind = DP_UNITS_ROWS;
+	rows->column.words = (dp_exact_tables_axes(rows->spec) + 1) / 2;
 }
 
 static void
 begin_conditions(dp_reading_rows *rows)
 {
-	dp_bound_column *column = &rows->column;
+	dp_units_column *column = &rows->column;
 
-	rows->packing = dp_count_words_plan(rows->conditions);
-	column->kind = DP_BOUND_TOTALS;
+	rows->packing = dp_exact_words_plan(rows->conditions);
+	column->kind = DP_UNITS_TOTALS;
 	column->high = DP_WEIGHT_ONE;
-	column->bits = dp_count_words_bits(rows->packing);
-	column->weights = dp_count_words_weights(rows->packing);
-	column->words = dp_bound_total_words(column->bits, column->weights);
+	column->bits = dp_exact_words_bits(rows->packing);
+	column->weights = dp_exact_words_weights(rows->packing);
+	column->words = dp_units_total_words(column->bits, column->weights);
 }
 
 /* How rows are bounded, without m. */
-static dp_bound_spec
+static dp_units_spec
 begin_rows(dp_reading_rows *rows, Node *of, Oid unit)
 {
 	Oid			type = getBaseType(unit);
-	dp_bound_spec bound = {.kappa = 1, .groups = 1, .ncolumns = 1};
+	dp_units_spec bound = {.kappa = 1, .groups = 1, .ncolumns = 1};
 
 	if (IsA(of, Const))
 		rows->spec = (const Const *) of;
@@ -128,7 +128,7 @@ begin_rows(dp_reading_rows *rows, Node *of, Oid unit)
 		begin_tables(rows);
 	else
 		begin_conditions(rows);
-	bound.unit = dp_places_read_way(type);
+	bound.unit = dp_domains_read_way(type);
 	bound.varlena = get_typlen(type) == -1;
 	bound.columns = &rows->column;
 	return bound;
@@ -143,9 +143,9 @@ static Size
 rows_bytes(Node *of, Oid unit)
 {
 	dp_reading_rows rows = {.column.rows = 1};
-	dp_bound_spec bound = begin_rows(&rows, of, unit);
+	dp_units_spec bound = begin_rows(&rows, of, unit);
 
-	return dp_bound_record_bytes(&bound);
+	return dp_units_record_bytes(&bound);
 }
 
 /*
@@ -158,11 +158,11 @@ static dp_reading_rows *
 rows_create(Node *of, Oid unit, int64 m)
 {
 	dp_reading_rows *rows = palloc0(sizeof(dp_reading_rows));
-	dp_bound_spec bound = begin_rows(rows, of, unit);
+	dp_units_spec bound = begin_rows(rows, of, unit);
 
 	rows->column.rows = m;
 	rows->words = palloc0(sizeof(uint64) * Max(rows->column.words, 1));
-	rows->bounder = dp_bound_create(&bound);
+	rows->bounder = dp_units_create(&bound);
 	rows->scratch = AllocSetContextCreate(CurrentMemoryContext,
 										  "dp_pg row of a unit",
 										  ALLOCSET_SMALL_SIZES);
@@ -174,9 +174,9 @@ static bool
 use_pack(dp_reading_rows *rows, const Datum *values, const bool *nulls)
 {
 	if (rows->spec != NULL)
-		return dp_count_tables_find(rows->spec, values, nulls,
+		return dp_exact_tables_find(rows->spec, values, nulls,
 									(int32 *) rows->words);
-	dp_count_words_pack(rows->packing, values, nulls, rows->words);
+	dp_exact_words_pack(rows->packing, values, nulls, rows->words);
 	return true;
 }
 
@@ -191,26 +191,26 @@ rows_add(dp_reading_rows *rows, TupleTableSlot *slot)
 	if (!slot->tts_isnull[COLUMN_UNIT] &&
 		use_pack(rows, slot->tts_values + COLUMN_FIRST,
 				 slot->tts_isnull + COLUMN_FIRST))
-		dp_bound_add(rows->bounder, 0, slot->tts_values[COLUMN_UNIT], &words,
+		dp_units_add(rows->bounder, 0, slot->tts_values[COLUMN_UNIT], &words,
 					 &none);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(rows->scratch);
 }
 
-/* dp_bound_sink */
+/* dp_units_sink */
 static void
-use_add_part(void *context, int64 group, int column, const dp_bound_part *part)
+use_add_part(void *context, int64 group, int column, const dp_units_part *part)
 {
 	dp_reading_rows *rows = context;
 	int			i;
 
 	if (rows->spec != NULL)
-		dp_count_tables_add(rows->spec, (const int32 *) part->words,
+		dp_exact_tables_add(rows->spec, (const int32 *) part->words,
 							rows->counts);
 	else
 		for (i = 0; i < list_length(rows->conditions); i++)
 			rows->counts[i] +=
-				part->totals[dp_count_words_total(rows->packing, i)];
+				part->totals[dp_exact_words_total(rows->packing, i)];
 }
 
 /*
@@ -222,7 +222,7 @@ static void
 rows_end_part(dp_reading_rows *rows, int64 *counts)
 {
 	rows->counts = counts;
-	dp_bound_finish(rows->bounder, use_add_part, rows);
+	dp_units_finish(rows->bounder, use_add_part, rows);
 }
 
 /* rows_finish: end the last part, and give counts in whole rows. */
@@ -236,7 +236,7 @@ rows_finish(dp_reading_rows *rows, int64 *counts)
 	{
 		int64	   *count = &counts[foreach_current_index(lc)];
 
-		if (dp_block_is_weight(lfirst(lc)))
+		if (dp_split_is_weight(lfirst(lc)))
 			*count = dp_weight_rows(*count);
 	}
 }
@@ -246,9 +246,9 @@ rows_finish(dp_reading_rows *rows, int64 *counts)
 
 static const dp_use_methods *methods[DP_USES];
 
-/* dp_reading_register: see dp_readings.h. */
+/* dp_readings_register: see dp_readings.h. */
 void
-dp_reading_register(dp_use_kind kind, const dp_use_methods *how)
+dp_readings_register(dp_use_kind kind, const dp_use_methods *how)
 {
 	methods[kind] = how;
 }
@@ -297,7 +297,7 @@ receive_counts(TupleTableSlot *slot, DestReceiver *self)
 	if (work->rows != NULL)
 		rows_add(work->rows, slot);
 	else if (work->counting != NULL)
-		dp_count_conditions_load(work->counting, slot->tts_values,
+		dp_exact_conditions_load(work->counting, slot->tts_values,
 								 slot->tts_isnull, work->counts);
 	else if (!slot->tts_isnull[0])
 		memcpy(work->counts,
@@ -339,9 +339,10 @@ begin_named(reading_work *work, const reading_data *head,
 	if (block == NULL)
 		return;
 	if (work->rows != NULL)
-		dp_run_set_levels(block, rows_bytes(of, head->unit_type),
-						  head->joined.widest, &limits);
-	work->named = dp_run_named_create(block, &limits, next_of_first, &pieces);
+		dp_joined_set_levels(block, rows_bytes(of, head->unit_type),
+							 head->joined.widest, &limits);
+	work->named = dp_joined_named_create(block, &limits, next_of_first,
+										 &pieces);
 	if (limits.sources > 0 && work->rows == NULL)
 		elog(ERROR, "reading gathers rows that are units");
 }
@@ -371,7 +372,7 @@ begin(const Node *input, const void *data, dp_reader_source source,
 	if (head->rows > 0)
 		work->rows = rows_create(of, head->unit_type, head->rows);
 	else if (of != NULL)
-		work->counting = dp_count_conditions_plan((List *) of);
+		work->counting = dp_exact_conditions_plan((List *) of);
 	begin_named(work, head, lsecond((List *) input), of, source, context);
 	take_end(head, source, context);
 	work->ncounts = head->ncounts;
@@ -388,13 +389,13 @@ environment(void *state)
 {
 	reading_work *work = state;
 
-	return work->named == NULL ? NULL : dp_run_named_environment(work->named);
+	return work->named == NULL ? NULL : dp_joined_environment(work->named);
 }
 
 static DestReceiver *
 scan(void *state, int n)
 {
-	return dp_run_named_scan(((reading_work *) state)->named, n);
+	return dp_joined_named_scan(((reading_work *) state)->named, n);
 }
 
 /* Gathered rows are of units with many rows, so `rows` is there. */
@@ -404,7 +405,7 @@ next(void *state)
 	reading_work *work = state;
 
 	rows_end_part(work->rows, work->counts);
-	return dp_run_named_next(work->named);
+	return dp_joined_named_next(work->named);
 }
 
 static DestReceiver *
@@ -434,9 +435,9 @@ static const dp_reader_methods reader_methods = {
 	.prompt = true
 };
 
-/* dp_reading_init: from _PG_init, in every process. */
+/* dp_readings_init: from _PG_init, in every process. */
 void
-dp_reading_init(void)
+dp_readings_init(void)
 {
 	dp_reader_register(DP_READER_READING, &reader_methods);
 }
@@ -461,8 +462,8 @@ use_inner_query(const dp_reading *reading, const dp_block *block)
 	}
 
 	natives = plan->counting != NULL ?
-		dp_count_conditions_natives(plan->counting, asked) :
-		list_make1(dp_count_tables_native(asked, plan->spec, plan->columns));
+		dp_exact_conditions_natives(plan->counting, asked) :
+		list_make1(dp_exact_tables_native(asked, plan->spec, plan->columns));
 	inner->targetList = NIL;
 	foreach(lc, natives)
 		inner->targetList =
@@ -507,7 +508,7 @@ memory_of(const dp_reading *reading)
 {
 	return reading->plan->counting == NULL ?
 		sizeof(int64) * reading->ncounts :
-		dp_count_conditions_memory(reading->plan->counting);
+		dp_exact_conditions_memory(reading->plan->counting);
 }
 
 /* The input to counting: conditions, or the spec of tables. */
@@ -515,7 +516,7 @@ static Node *
 counted(const struct dp_reading_plan *plan, bool many)
 {
 	if (plan->spec == NULL)
-		return (Node *) dp_reading_block_conditions(plan->block);
+		return (Node *) dp_readings_block_conditions(plan->block);
 	return many ? (Node *) plan->spec : NULL;
 }
 
@@ -533,7 +534,7 @@ next_of_all(void *context, Size *size)
 {
 	all_pieces *pieces = context;
 	const void *piece = pieces->joined == NULL ? NULL :
-	dp_run_next_joined(pieces->joined, size);
+	dp_joined_next(pieces->joined, size);
 
 	if (piece != NULL)
 		return piece;
@@ -566,13 +567,13 @@ find_way(const dp_reading *reading, const dp_joined_sizes *joined)
 	if (block->sources == NIL)
 		return block;
 	if (reading->many)
-		dp_run_tell_rows_lost(block, joined->matched,
-							  (int64) reading->sensitivity);
-	return dp_run_find_way(block, reading->many ?
-						   rows_bytes(counted(reading->plan, true),
-									  block->unit_type) : 0,
-						   reading->many ? (int64) reading->sensitivity : 1,
-						   joined);
+		dp_joined_notice_rows_lost(block, joined->matched,
+								   (int64) reading->sensitivity);
+	return dp_run_choose_gathering(block, reading->many ?
+								   rows_bytes(counted(reading->plan, true),
+											  block->unit_type) : 0,
+								   reading->many ?
+								   (int64) reading->sensitivity : 1, joined);
 }
 
 static void
@@ -605,7 +606,7 @@ use_find_workers(const dp_reading *reading, Size row)
 }
 
 /*
- * dp_reading_run
+ * dp_readings_run
  *	  Read the private rows, and hand what is made of them to the use's sink.
  *	  See dp_readings.h.  The snapshot is a new one, or the transaction's.
  *
@@ -614,7 +615,7 @@ use_find_workers(const dp_reading *reading, Size row)
  * what is joined is too much, those of reading it, and those of dp_reader_run.
  */
 void
-dp_reading_run(dp_reading *reading, const dp_reading_use *use)
+dp_readings_run(dp_reading *reading, const dp_reading_use *use)
 {
 	struct dp_reading_plan *plan = reading->plan;
 	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext,
@@ -629,7 +630,7 @@ dp_reading_run(dp_reading *reading, const dp_reading_use *use)
 	dp_block   *block;
 
 	memset(&job, 0, sizeof(job));
-	dp_run_check_preconditions();
+	dp_inner_check_preconditions();
 	dp_ledger_require_budget(reading->dataset, &reading->standing);
 	/*
 	 * The plan is for these neighbours; if they have changed the charge fails.
@@ -637,20 +638,20 @@ dp_reading_run(dp_reading *reading, const dp_reading_use *use)
 	reading->standing.replace_one = replace_one;
 	run.local = reading->standing.exempt;
 	PushActiveSnapshot(GetTransactionSnapshot());
-	pieces.joined = dp_run_read_joined(plan->block, &run);
-	sizes = dp_run_get_joined_sizes(pieces.joined);
+	pieces.joined = dp_joined_read(plan->block, &run);
+	sizes = dp_joined_get_sizes(pieces.joined);
 	block = find_way(reading, &sizes);
-	(void) dp_run_make_ready(block, &reading->standing,
-							 use_inner_query(reading, block),
-							 part_value(block), &run);
+	(void) dp_run_fill_parameters(block, &reading->standing,
+								  use_inner_query(reading, block),
+								  part_value(block), &run);
 	job.kind = DP_READER_READING;
 	job.row = memory_of(reading);
 	/* the first row is copied */
-	job.memory = 2 * job.row + (reading->many ? DP_BOUND_MEMORY : 0);
-	dp_run_plan_job(block, &run, use_find_workers(reading, job.row),
-					pieces.joined, &job);
+	job.memory = 2 * job.row + (reading->many ? DP_UNITS_MEMORY : 0);
+	dp_inner_plan_job(block, &run, use_find_workers(reading, job.row),
+					  pieces.joined, &job);
 	job.input = (Node *) use_input_of(reading, block);
-	fill_data(reading, use, &sizes, dp_run_joined_pieces(pieces.joined), &job);
+	fill_data(reading, use, &sizes, dp_joined_pieces(pieces.joined), &job);
 	if (pieces.joined != NULL || use->source != NULL)
 		job.source = next_of_all;
 	job.source_context = &pieces;
@@ -662,12 +663,12 @@ dp_reading_run(dp_reading *reading, const dp_reading_use *use)
 }
 
 /*
- * dp_reading_check_joined
+ * dp_readings_check_joined
  *	  See dp_readings.h.  Errors: 54000 what is joined is too much, and those
  *	  of reading it.
  */
 void
-dp_reading_check_joined(const dp_reading *reading)
+dp_readings_check_joined(const dp_reading *reading)
 {
 	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext,
 											   "dp_pg joined rows",
@@ -677,8 +678,8 @@ dp_reading_check_joined(const dp_reading *reading)
 	dp_joined_sizes sizes;
 
 	PushActiveSnapshot(GetTransactionSnapshot());
-	sizes = dp_run_get_joined_sizes(dp_run_read_joined(reading->plan->block,
-													   &run));
+	sizes = dp_joined_get_sizes(dp_joined_read(reading->plan->block,
+											   &run));
 	(void) find_way(reading, &sizes);
 	PopActiveSnapshot();
 	MemoryContextSwitchTo(old);

@@ -8,7 +8,7 @@
 #include "../../query/rowsets/dp_rowsets.h"
 
 /* ---- reading.c ---- */
-extern List *dp_reading_block_conditions(const dp_block *block);
+extern List *dp_readings_block_conditions(const dp_block *block);
 
 /* ---- reading_use.c: units with many rows ---- */
 

@@ -7,6 +7,6 @@
 #ifndef DP_SESSIONS_H
 #define DP_SESSIONS_H
 
-extern void dp_session_init(void);	/* from _PG_init, preloading only */
+extern void dp_sessions_init(void); /* from _PG_init, preloading only */
 
 #endif							/* DP_SESSIONS_H */

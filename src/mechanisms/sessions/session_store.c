@@ -157,7 +157,7 @@ static void
 check_fate(const dp_session_row *row)
 {
 	const dp_session *session = &row->session;
-	dp_session_fate fate = dp_session_judge(row);
+	dp_session_fate fate = dp_sessions_judge(row);
 
 	if (fate == DP_SESSION_CLOSED)
 		raise_closed(session->id, tell_reason(row));
@@ -199,15 +199,15 @@ start_task(dp_ledger_request *request, const NameData *dataset,
 }
 
 /*
- * dp_session_open
+ * dp_sessions_open
  *	  Charge and open in one transaction of the worker; returns the session's
  *	  id.
  *
  * Errors: those of dp_ledger_charge.
  */
 int64
-dp_session_open(const dp_session_terms *terms, const char *details,
-				int32 releases, int64 fingerprint, const char *mechanism)
+dp_sessions_open(const dp_session_terms *terms, const char *details,
+				 int32 releases, int64 fingerprint, const char *mechanism)
 {
 	dp_ledger_request request;
 	dp_ledger_receipt receipt;
@@ -263,7 +263,7 @@ take_session(dp_session_row *row)
 static void
 check_readable(void)
 {
-	dp_bridge_require_preload();
+	dp_base_require_preload();
 	if (IsInParallelMode())
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
@@ -273,7 +273,7 @@ check_readable(void)
 }
 
 /*
- * dp_session_find
+ * dp_sessions_find
  *	  A session of the asking role as it is now, palloc'd.
  *
  * Errors: 42704 no such session of this role, 42809 it is of another kind;
@@ -281,7 +281,7 @@ check_readable(void)
  * 42P01 its relation is gone.
  */
 dp_session *
-dp_session_find(int64 id, dp_session_kind kind, bool reading_only)
+dp_sessions_find(int64 id, dp_session_kind kind, bool reading_only)
 {
 	dp_session_row row;
 
@@ -289,7 +289,7 @@ dp_session_find(int64 id, dp_session_kind kind, bool reading_only)
 		check_readable();
 	else
 		dp_ledger_check_place();
-	if (dp_session_read(id, DP_ROW_READ, &row) != DP_FOUND ||
+	if (dp_sessions_read(id, DP_ROW_READ, &row) != DP_FOUND ||
 		!is_mine(&row))
 		raise_fate(DP_SESSION_MISSING, id, NULL);
 	store_check_kind(&row.session, kind);
@@ -308,14 +308,14 @@ dp_session_find(int64 id, dp_session_kind kind, bool reading_only)
 }
 
 /*
- * dp_session_close
+ * dp_sessions_close
  *	  Close a session of the asking role, or of a dataset that it owns.
  *
  * Errors: 42704, 42809 of another kind, 55000 closed already, those of
  * dp_ledger_charge.
  */
 void
-dp_session_close(int64 id, dp_session_kind kind)
+dp_sessions_close(int64 id, dp_session_kind kind)
 {
 	dp_ledger_request request;
 	dp_ledger_receipt receipt;
@@ -326,7 +326,7 @@ dp_session_close(int64 id, dp_session_kind kind)
 	dp_session_task *task;
 
 	dp_ledger_check_place();
-	if (dp_session_read(id, DP_ROW_READ, &row) != DP_FOUND)
+	if (dp_sessions_read(id, DP_ROW_READ, &row) != DP_FOUND)
 		raise_fate(DP_SESSION_MISSING, id, NULL);
 	if (is_mine(&row) || is_owner(&row))
 		store_check_kind(&row.session, kind);
@@ -430,11 +430,11 @@ finish(void *state, const int64 *counts, dp_reader_sink sink, void *context)
 
 static const dp_use_methods methods = {begin, finish};
 
-/* dp_session_question_init: from _PG_init, in every process. */
+/* dp_sessions_question_init: from _PG_init, in every process. */
 void
-dp_session_question_init(void)
+dp_sessions_question_init(void)
 {
-	dp_reading_register(DP_USE_QUESTION, &methods);
+	dp_readings_register(DP_USE_QUESTION, &methods);
 }
 
 /* ---- the connection's side ---- */
@@ -527,10 +527,10 @@ look_again(const dp_session *session, const char *predicate)
 {
 	dp_session_row row;
 
-	if (dp_session_read(session->id, DP_ROW_READ, &row) != DP_FOUND)
+	if (dp_sessions_read(session->id, DP_ROW_READ, &row) != DP_FOUND)
 		raise_fate(DP_SESSION_MISSING, session->id, NULL);
 	check_fate(&row);
-	if (!dp_session_fits(&row.session, predicate))
+	if (!dp_sessions_fits(&row.session, predicate))
 		raise_too_long(session->id, row.session.bytes_left,
 					   predicate);
 }
@@ -579,14 +579,14 @@ store_ask(read_guard *guard, const dp_session *session, dp_reading *reading,
 	guard->closing.callback = tell_closing;
 	guard->closing.arg = (void *) &session->id;
 	guard->closing.previous = error_context_stack;
-	dp_reading_run(reading, &use);
+	dp_readings_run(reading, &use);
 	error_context_stack = guard->closing.previous;
 	reading_question = false;
 	dp_ledger_await(&guard->place, &request, answer);
 }
 
 /*
- * dp_session_ask
+ * dp_sessions_ask
  *	  Ask a question, for which `reading` reads; the answer is on disk.  If
  *	  this ends after rows began to be read and before all were, the session is
  *	  closed.
@@ -595,13 +595,13 @@ store_ask(read_guard *guard, const dp_session *session, dp_reading *reading,
  * that closing cannot fail; it is served before whatever is asked later.
  * Setting up the cleanup can fail, so that it comes first.
  *
- * Errors: 42704, 55000 and 53400 as dp_session_find, 53400 the text no longer
- * fits, before rows are read; 42501 without a budget; those of dp_reading_run
+ * Errors: 42704, 55000 and 53400 as dp_sessions_find, 53400 the text no longer
+ * fits, before rows are read; 42501 without a budget; those of dp_readings_run
  * and dp_ledger_charge.
  */
 void
-dp_session_ask(const dp_session *session, dp_reading *reading,
-			   const dp_session_question *question, dp_session_reply *reply)
+dp_sessions_ask(const dp_session *session, dp_reading *reading,
+				const dp_session_question *question, dp_session_reply *reply)
 {
 	read_guard	guard;
 	dp_task_reply answer;
@@ -610,7 +610,7 @@ dp_session_ask(const dp_session *session, dp_reading *reading,
 	dp_session_task *task;
 
 	forbid_nested();
-	dp_reading_set_rows(reading, session->terms.sensitivity);
+	dp_readings_set_rows(reading, session->terms.sensitivity);
 	check_reading(session, reading);
 	MemSet(&guard, 0, sizeof(guard));
 	task = start_task(&guard.request, &session->terms.dataset,
@@ -632,12 +632,12 @@ dp_session_ask(const dp_session *session, dp_reading *reading,
 }
 
 /*
- * dp_session_check_predicate
+ * dp_sessions_check_predicate
  *	  Raise 54000 for a text that is too long to be kept; to be called before
  *	  anything is read.
  */
 void
-dp_session_check_predicate(const char *predicate)
+dp_sessions_check_predicate(const char *predicate)
 {
 	if (strlen(predicate) > DP_PREDICATE_LENGTH)
 		ereport(ERROR,

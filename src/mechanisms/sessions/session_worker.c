@@ -51,7 +51,7 @@ kind_label(int i)
 static const char *
 method_label(int i)
 {
-	return dp_acct_sparse_name((dp_sparse_method) i);
+	return dp_accounting_sparse_name((dp_sparse_method) i);
 }
 
 /* What updates write. */
@@ -165,9 +165,9 @@ lock_tables(LOCKMODE mode)
 	table_close(dp_catalog_open_table(&questions, mode), NoLock);
 }
 
-/* dp_session_read: a session, locked as `lock` says. */
+/* dp_sessions_read: a session, locked as `lock` says. */
 dp_found
-dp_session_read(int64 id, dp_row_lock lock, dp_session_row *out)
+dp_sessions_read(int64 id, dp_row_lock lock, dp_session_row *out)
 {
 	ScanKeyData key;
 
@@ -256,7 +256,7 @@ session_is_above(const void *row)
 }
 
 /*
- * dp_session_list_aboves
+ * dp_sessions_list_aboves
  *	  The "above"s (dp_session_above *) of a session with asked_at > after, in
  *	  order, palloc'd.
  *
@@ -265,7 +265,7 @@ session_is_above(const void *row)
  * number is bounded by the limit on their texts, are read.
  */
 List *
-dp_session_list_aboves(int64 id, int64 after)
+dp_sessions_list_aboves(int64 id, int64 after)
 {
 	ScanKeyData keys[2];
 	List	   *aboves = NIL;
@@ -286,15 +286,15 @@ dp_session_list_aboves(int64 id, int64 after)
  */
 
 /*
- * dp_session_judge
+ * dp_sessions_judge
  *	  Whether the session may still be asked, as far as its own row shows.
  */
 dp_session_fate
-dp_session_judge(const dp_session_row *row)
+dp_sessions_judge(const dp_session_row *row)
 {
 	const dp_session *session = &row->session;
 
-	if (row->cluster != dp_bridge_cluster_id() ||
+	if (row->cluster != dp_base_cluster_id() ||
 		row->database != MyDatabaseId)
 		return DP_SESSION_ELSEWHERE;
 	if (row->closed)
@@ -308,9 +308,9 @@ dp_session_judge(const dp_session_row *row)
 	return DP_SESSION_WELL;
 }
 
-/* dp_session_fits: whether a question with this text can still be kept. */
+/* dp_sessions_fits: whether a question with this text can still be kept. */
 bool
-dp_session_fits(const dp_session *session, const char *predicate)
+dp_sessions_fits(const dp_session *session, const char *predicate)
 {
 	return (int64) strlen(predicate) <= session->bytes_left;
 }
@@ -379,7 +379,7 @@ load(int64 id)
 		elog(ERROR, "too many sessions in a group of requests");
 	s = &sessions[session_count++];
 	s->id = id;
-	s->found = dp_session_read(id, DP_ROW_SKIP_LOCKED, &s->row);
+	s->found = dp_sessions_read(id, DP_ROW_SKIP_LOCKED, &s->row);
 	return s;
 }
 
@@ -389,18 +389,18 @@ arm(const dp_session_terms *terms, const dp_threshold_law *law)
 {
 	dp_int128	armed = 0;
 
-	dp_bridge_check_status(dp_mech_threshold_arm(dp_bridge_source(), law,
-												 (dp_int128) terms->threshold +
-												 terms->plan.offset, &armed),
-						   "draw a noisy threshold");
+	dp_base_check_status(dp_noise_threshold_arm(dp_base_source(), law,
+												(dp_int128) terms->threshold +
+												terms->plan.offset, &armed),
+						 "draw a noisy threshold");
 	return armed;
 }
 
 static void
 make_law(const dp_sparse_plan *plan, dp_threshold_law *law)
 {
-	dp_bridge_check_status(dp_acct_sparse_law(plan, law),
-						   "prepare the noise of a session");
+	dp_base_check_status(dp_accounting_sparse_law(plan, law),
+						 "prepare the noise of a session");
 }
 
 static void
@@ -419,7 +419,7 @@ open_session(const dp_task_call *call, const dp_session_task *task,
 	row.details = cstring_to_text(call->text ? call->text : "");
 	row.role_name = call->asking_name;
 	row.role = call->asking;
-	row.cluster = dp_bridge_cluster_id();
+	row.cluster = dp_base_cluster_id();
 	row.database = MyDatabaseId;
 	row.payer_name = call->payer_name;
 	row.payer = call->payer;
@@ -437,7 +437,7 @@ open_session(const dp_task_call *call, const dp_session_task *task,
 static bool
 is_over(const group_session *s)
 {
-	return dp_session_judge(&s->row) != DP_SESSION_WELL;
+	return dp_sessions_judge(&s->row) != DP_SESSION_WELL;
 }
 
 /* Whether the budget that paid is still the payer, in the same period. */
@@ -467,10 +467,10 @@ judge_question(group_session *s, const dp_task_call *call,
 		strcmp(NameStr(s->row.session.terms.dataset),
 			   NameStr(call->dataset)) != 0)
 		return DP_SESSION_MISSING;
-	fate = dp_session_judge(&s->row);
+	fate = dp_sessions_judge(&s->row);
 	if (fate != DP_SESSION_WELL)
 		return fate;
-	if (!dp_session_fits(&s->row.session, store_worker_text_of(call)))
+	if (!dp_sessions_fits(&s->row.session, store_worker_text_of(call)))
 		return DP_SESSION_TOO_LONG;
 	if (!is_paid(&s->row, call))
 		return DP_SESSION_ENDED;
@@ -495,10 +495,10 @@ exceed(group_session *s, const dp_session_task *task,
 	session->above++;
 	reply->numeric = session->terms.plan.numeric;
 	if (reply->numeric)
-		dp_bridge_check_status(dp_mech_threshold_answer(dp_bridge_source(),
-														law, task->value,
-														&reply->answer),
-							   "draw a numeric answer");
+		dp_base_check_status(dp_noise_threshold_answer(dp_base_source(),
+													   law, task->value,
+													   &reply->answer),
+							 "draw a numeric answer");
 	if (session->terms.plan.fresh)
 		s->armed = arm(&session->terms, law);
 }
@@ -517,10 +517,10 @@ store_worker_ask(group_session *s, const dp_task_call *call,
 	if (verdict->fate != DP_SESSION_WELL)
 		return;
 	make_law(&session->terms.plan, &law);
-	dp_bridge_check_status(dp_mech_threshold_test(dp_bridge_source(), &law,
-												  s->armed, task->score,
-												  &reply->above),
-						   "compare with a noisy threshold");
+	dp_base_check_status(dp_noise_threshold_test(dp_base_source(), &law,
+												 s->armed, task->score,
+												 &reply->above),
+						 "compare with a noisy threshold");
 	session->asked++;
 	count_text(session, store_worker_text_of(call));
 	s->changed = true;
@@ -548,7 +548,7 @@ close_session(group_session *s, const dp_task_call *call,
 			  const dp_session_task *task, dp_session_verdict *verdict)
 {
 	bool		mine = s->found == DP_FOUND && s->row.role == call->asking &&
-	s->row.cluster == dp_bridge_cluster_id();
+	s->row.cluster == dp_base_cluster_id();
 
 	if (s->found != DP_FOUND || (!mine && !call->exempt) ||
 		s->row.session.terms.kind != task->kind ||
@@ -640,4 +640,4 @@ finish(void)
 	store_worker_forget();
 }
 
-const dp_task_methods dp_session_tasks = {begin, run, finish};
+const dp_task_methods dp_sessions_tasks = {begin, run, finish};

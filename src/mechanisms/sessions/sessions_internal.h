@@ -106,49 +106,49 @@ typedef struct dp_session_reply
 /* session_store.c: all raise errors; no rollback undoes what they did */
 
 /* Charge and open; returns the session's id.  Errors of dp_ledger_charge. */
-extern int64 dp_session_open(const dp_session_terms *terms,
-							 const char *details, int32 releases,
-							 int64 fingerprint, const char *mechanism);
+extern int64 dp_sessions_open(const dp_session_terms *terms,
+							  const char *details, int32 releases,
+							  int64 fingerprint, const char *mechanism);
 /*
  * The asking role's own session.  42704 no such session of this role; 42809
  * it is of another kind; 55000 closed; 53400 its "above"s, its questions or
  * the bytes of their texts are used up; 42P01 its relation is gone; the last
  * three not for `reading_only`.
  */
-extern dp_session *dp_session_find(int64 id, dp_session_kind kind,
-								   bool reading_only);
-extern void dp_session_close(int64 id, dp_session_kind kind);
+extern dp_session *dp_sessions_find(int64 id, dp_session_kind kind,
+									bool reading_only);
+extern void dp_sessions_close(int64 id, dp_session_kind kind);
 
 /*
- * session_store.c: dp_session_ask reads and has the worker decide; once rows
+ * session_store.c: dp_sessions_ask reads and has the worker decide; once rows
  * are being read, any error, a cancel or a FATAL closes the session.
  */
-extern void dp_session_check_predicate(const char *predicate);
-extern void dp_session_ask(const dp_session *session, dp_reading *reading,
-						   const dp_session_question *question,
-						   dp_session_reply *reply);
+extern void dp_sessions_check_predicate(const char *predicate);
+extern void dp_sessions_ask(const dp_session *session, dp_reading *reading,
+							const dp_session_question *question,
+							dp_session_reply *reply);
 
 /*
  * session_worker.c: the "above"s (dp_session_above *) of a session with
  * asked_at > after, in order, palloc'd.
  */
-extern List *dp_session_list_aboves(int64 id, int64 after);
+extern List *dp_sessions_list_aboves(int64 id, int64 after);
 
 /* sparse_vector.c */
-extern char *dp_session_tell_charge(const dp_charge *charge, dp_fixed for_n,
-									const char *dataset);
-extern char *dp_session_tell_number(int64 n, const char *what);
+extern char *dp_sessions_charge_text(const dp_charge *charge, dp_fixed for_n,
+									 const char *dataset);
+extern char *dp_sessions_number_text(int64 n, const char *what);
 
 /*
  * Arguments of this room's functions; session_argument.c has the
  * contracts.
  */
 
-extern Oid	dp_session_relation(FunctionCallInfo fcinfo, int place,
-								const char *function);
-extern int64 dp_session_id(FunctionCallInfo fcinfo);
-extern char *dp_session_predicate(FunctionCallInfo fcinfo);
-extern dp_fixed dp_session_delta(FunctionCallInfo fcinfo, int place);
+extern Oid	dp_sessions_relation(FunctionCallInfo fcinfo, int place,
+								 const char *function);
+extern int64 dp_sessions_id(FunctionCallInfo fcinfo);
+extern char *dp_sessions_predicate(FunctionCallInfo fcinfo);
+extern dp_fixed dp_sessions_delta(FunctionCallInfo fcinfo, int place);
 
 /*
  * What the files of the store share: rows of sessions, and the requests
@@ -240,13 +240,13 @@ StaticAssertDecl(sizeof(dp_session_verdict) <= DP_TASK_REPLY,
 				 "answers about sessions do not fit");
 
 /* session_store.c */
-extern void dp_session_question_init(void);
+extern void dp_sessions_question_init(void);
 
 /* session_worker.c */
-extern dp_found dp_session_read(int64 id, dp_row_lock lock,
-								dp_session_row *out);
-extern dp_session_fate dp_session_judge(const dp_session_row *row);
-extern bool dp_session_fits(const dp_session *session, const char *predicate);
-extern const dp_task_methods dp_session_tasks;
+extern dp_found dp_sessions_read(int64 id, dp_row_lock lock,
+								 dp_session_row *out);
+extern dp_session_fate dp_sessions_judge(const dp_session_row *row);
+extern bool dp_sessions_fits(const dp_session *session, const char *predicate);
+extern const dp_task_methods dp_sessions_tasks;
 
 #endif							/* SESSIONS_INTERNAL_H */

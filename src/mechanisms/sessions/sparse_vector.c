@@ -42,7 +42,7 @@ typedef struct dp_sparse_call
 	Numeric		alpha;			/* wanted; NULL: whatever is reached */
 	dp_session_terms terms;		/* of plan_sparse */
 	char		mechanism[DP_MECHANISM_LENGTH]; /* for the ledger */
-	const char *rows;			/* dp_reading_rows_text */
+	const char *rows;			/* dp_readings_rows_text */
 } dp_sparse_call;
 
 /* ----------------
@@ -66,7 +66,7 @@ to_bigint(dp_int128 x)
 static char *
 integer_text(dp_uint128 x)
 {
-	return dp_numeric_text(dp_bridge_int128_to_numeric((dp_int128) x));
+	return dp_numeric_text(dp_base_int128_to_numeric((dp_int128) x));
 }
 
 /* ---- arguments ---- */
@@ -75,16 +75,16 @@ integer_text(dp_uint128 x)
 static int64
 sparse_vector_read_threshold(FunctionCallInfo fcinfo, int place)
 {
-	Numeric		x = dp_bridge_number(fcinfo, place);
+	Numeric		x = dp_base_number(fcinfo, place);
 	dp_int128	threshold = MAX_THRESHOLD + 1;
 
-	dp_bridge_require_argument(fcinfo, place, "threshold",
-							   "Give a number of rows.");
+	dp_base_require_argument(fcinfo, place, "threshold",
+							 "Give a number of rows.");
 	if (!numeric_is_nan(x) && !numeric_is_inf(x))
 	{
 		Numeric		ceiling = dp_numeric_call1(numeric_ceil, x);
 
-		if (!dp_bridge_numeric_to_int128(ceiling, &threshold))
+		if (!dp_base_numeric_to_int128(ceiling, &threshold))
 			threshold = MAX_THRESHOLD + 1;
 	}
 	if (threshold > MAX_THRESHOLD || threshold < -MAX_THRESHOLD)
@@ -124,25 +124,25 @@ read_sparse(FunctionCallInfo fcinfo, const dp_sparse_places *places,
 	out->terms.kind = DP_SESSION_SPARSE_VECTOR;
 	out->terms.threshold = sparse_vector_read_threshold(fcinfo,
 														places->threshold);
-	dp_bridge_require_argument(fcinfo, places->cutoff, "cutoff",
-							   "Leave it out for 1.");
+	dp_base_require_argument(fcinfo, places->cutoff, "cutoff",
+							 "Leave it out for 1.");
 	request->cutoff = read_positive(PG_GETARG_INT32(places->cutoff),
 									"cutoff");
-	(void) dp_bridge_epsilon(fcinfo, places->epsilon, &request->epsilon);
+	(void) dp_base_epsilon(fcinfo, places->epsilon, &request->epsilon);
 	if (places->questions >= 0)
 	{
-		dp_bridge_require_argument(fcinfo, places->questions, "questions",
-								   "Leave it out for 1000.");
+		dp_base_require_argument(fcinfo, places->questions, "questions",
+								 "Leave it out for 1000.");
 		request->questions =
 			read_positive(PG_GETARG_INT64(places->questions), "questions");
 	}
-	request->delta = dp_session_delta(fcinfo, places->delta);
-	request->beta = dp_bridge_failure(fcinfo, places->confidence,
-									  "every answer is right within alpha");
-	request->method = dp_bridge_sparse_method(fcinfo, places->method);
-	out->alpha = dp_bridge_number(fcinfo, places->alpha);
-	dp_bridge_require_argument(fcinfo, places->numeric, "numeric_answers",
-							   "Leave it out for false.");
+	request->delta = dp_sessions_delta(fcinfo, places->delta);
+	request->beta = dp_base_failure(fcinfo, places->confidence,
+									"every answer is right within alpha");
+	request->method = dp_base_sparse_method(fcinfo, places->method);
+	out->alpha = dp_base_number(fcinfo, places->alpha);
+	dp_base_require_argument(fcinfo, places->numeric, "numeric_answers",
+							 "Leave it out for false.");
 	request->numeric = PG_GETARG_BOOL(places->numeric);
 }
 
@@ -153,7 +153,7 @@ static void
 check_alpha(const dp_sparse_call *call)
 {
 	dp_uint128	least = call->terms.plan.alpha;
-	Numeric		reached = dp_bridge_int128_to_numeric((dp_int128) least);
+	Numeric		reached = dp_base_int128_to_numeric((dp_int128) least);
 
 	if (!numeric_is_nan(call->alpha) &&
 		dp_numeric_compare(reached, call->alpha) <= 0)
@@ -164,8 +164,8 @@ check_alpha(const dp_sparse_call *call)
 					dp_numeric_text(call->alpha)),
 			 errdetail("The least alpha for these parameters is %s, at "
 					   "confidence %s.", dp_numeric_text(reached),
-					   dp_bridge_fixed_to_cstring(DP_FIXED_ONE -
-												  call->request.beta)),
+					   dp_base_fixed_to_cstring(DP_FIXED_ONE -
+												call->request.beta)),
 			 errhint("Ask for alpha %s, or use a larger epsilon, fewer "
 					 "questions, a smaller cutoff or a lower confidence.",
 					 dp_numeric_text(reached))));
@@ -174,18 +174,18 @@ check_alpha(const dp_sparse_call *call)
 static void
 sparse_vector_make_plan(const dp_sparse_request *request, dp_sparse_plan *plan)
 {
-	dp_status	status = dp_acct_sparse_plan(request, plan);
+	dp_status	status = dp_accounting_sparse_plan(request, plan);
 
 	if (status == DP_E_RANGE)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("method \"%s\" cannot use these parameters",
-						dp_acct_sparse_name(request->method)),
+						dp_accounting_sparse_name(request->method)),
 				 errdetail("Epsilon is too small to be divided, confidence is "
 						   "too close to 1, or the book's formula for a delta "
 						   "does not hold for this epsilon."),
 				 errhint("Use method best, or less extreme numbers.")));
-	dp_bridge_check_status(status, "plan a sparse vector");
+	dp_base_check_status(status, "plan a sparse vector");
 }
 
 /*
@@ -219,14 +219,14 @@ plan_sparse(dp_sparse_call *call, const dp_reading *reading,
 	namestrcpy(&terms->dataset, reading->dataset);
 	terms->questions = questions;
 	terms->cutoff = (int32) request->cutoff;
-	terms->beta = dp_acct_fixed_approx(request->beta);
+	terms->beta = dp_accounting_fixed_approx(request->beta);
 	terms->replace_one = reading->standing.replace_one;
 	terms->sensitivity = reading->sensitivity;
-	call->rows = dp_reading_rows_text(reading);
+	call->rows = dp_readings_rows_text(reading);
 	snprintf(call->mechanism, DP_MECHANISM_LENGTH,
 			 "sparse vector, %s: threshold " INT64_FORMAT
 			 ", cutoff %d, " INT64_FORMAT " questions%s",
-			 dp_acct_sparse_name(terms->plan.method), terms->threshold,
+			 dp_accounting_sparse_name(terms->plan.method), terms->threshold,
 			 terms->cutoff, questions,
 			 request->numeric ? ", numeric answers" : "");
 }
@@ -255,38 +255,38 @@ tell_budget(const char *dataset)
 											 &standing.cap_spent));
 	return psprintf("Budget of %s: epsilon %s remains.",
 					NameStr(standing.payer),
-					dp_bridge_epsilon_text(left, DP_ROUND_DOWN));
+					dp_base_epsilon_text(left, DP_ROUND_DOWN));
 }
 
 static char *
 tell_epsilon(dp_fixed epsilon)
 {
 	return epsilon == DP_FIXED_INFINITE ? "infinite" :
-		dp_bridge_epsilon_text(epsilon, DP_ROUND_UP);
+		dp_base_epsilon_text(epsilon, DP_ROUND_UP);
 }
 
 /*
- * dp_session_tell_charge
+ * dp_sessions_charge_text
  *	  A charge that was made, and what remains, as sentences; `for_n` was
  *	  charged in addition for a number of rows; 0: nothing was.
  */
 char *
-dp_session_tell_charge(const dp_charge *charge, dp_fixed for_n,
-					   const char *dataset)
+dp_sessions_charge_text(const dp_charge *charge, dp_fixed for_n,
+						const char *dataset)
 {
 	return psprintf("Charged: epsilon %s, delta %s, rho %s%s%s.  %s",
 					tell_epsilon(charge->epsilon),
-					dp_bridge_delta_text(charge->delta, DP_ROUND_UP),
-					dp_bridge_epsilon_text(charge->rho, DP_ROUND_UP),
+					dp_base_delta_text(charge->delta, DP_ROUND_UP),
+					dp_base_epsilon_text(charge->rho, DP_ROUND_UP),
 					for_n == 0 ? "" : ", and for n epsilon ",
-					for_n == 0 ? "" : dp_bridge_epsilon_text(for_n,
-															 DP_ROUND_UP),
+					for_n == 0 ? "" : dp_base_epsilon_text(for_n,
+														   DP_ROUND_UP),
 					tell_budget(dataset));
 }
 
-/* dp_session_tell_number: "1 update", "2 updates". */
+/* dp_sessions_number_text: "1 update", "2 updates". */
 char *
-dp_session_tell_number(int64 n, const char *what)
+dp_sessions_number_text(int64 n, const char *what)
 {
 	return psprintf(INT64_FORMAT " %s%s", n, what, n == 1 ? "" : "s");
 }
@@ -313,17 +313,17 @@ tell_sparse(int64 id, const dp_sparse_call *call)
 			(errmsg("%swith probability %s every answer is right within "
 					"alpha %s rows",
 					id == 0 ? "" : psprintf("session " INT64_FORMAT ": ", id),
-					dp_bridge_fixed_to_cstring(DP_FIXED_ONE -
-											   call->request.beta),
+					dp_base_fixed_to_cstring(DP_FIXED_ONE -
+											 call->request.beta),
 					integer_text(terms->plan.alpha)),
 			 errdetail("Method %s; at most %s, \"above\" at most %s.%s  %s",
-					   dp_acct_sparse_name(terms->plan.method),
-					   dp_session_tell_number(terms->questions, "question"),
+					   dp_accounting_sparse_name(terms->plan.method),
+					   dp_sessions_number_text(terms->questions, "question"),
 					   terms->cutoff == 1 ? "once" :
-					   dp_session_tell_number(terms->cutoff, "time"),
+					   dp_sessions_number_text(terms->cutoff, "time"),
 					   call->rows,
-					   dp_session_tell_charge(&terms->plan.charge, 0,
-											  NameStr(terms->dataset))),
+					   dp_sessions_charge_text(&terms->plan.charge, 0,
+											   NameStr(terms->dataset))),
 			 is_vague(terms) ?
 			 errhint("Alpha is not below the threshold, so a count of 0 may "
 					 "be \"above\". Use a larger epsilon, a smaller cutoff, "
@@ -362,9 +362,9 @@ arm(const dp_session_terms *terms, const dp_threshold_law *law,
 {
 	dp_int128	threshold = (dp_int128) terms->threshold + terms->plan.offset;
 
-	dp_bridge_check_status(dp_mech_threshold_arm(dp_bridge_source(), law,
-												 threshold, armed),
-						   "arm a threshold");
+	dp_base_check_status(dp_noise_threshold_arm(dp_base_source(), law,
+												threshold, armed),
+						 "arm a threshold");
 }
 
 static void *
@@ -385,31 +385,31 @@ static void
 finish(void *state, const int64 *counts, dp_reader_sink sink, void *context)
 {
 	const dp_session_terms *terms = state;
-	dp_source  *source = dp_bridge_source();
+	dp_source  *source = dp_base_source();
 	dp_threshold_law law;
 	dp_int128	armed;
 	batch_answer *answers = palloc0(sizeof(batch_answer) * terms->questions);
 	int32		found = 0;
 	int64		i;
 
-	dp_bridge_check_status(dp_acct_sparse_law(&terms->plan, &law),
-						   "make the noise of a sparse vector");
+	dp_base_check_status(dp_accounting_sparse_law(&terms->plan, &law),
+						 "make the noise of a sparse vector");
 	arm(terms, &law, &armed);
 	for (i = 0; i < terms->questions && found < terms->cutoff; i++)
 	{
 		batch_answer *answer = &answers[i];
 
 		CHECK_FOR_INTERRUPTS();
-		dp_bridge_check_status(dp_mech_threshold_test(source, &law, armed,
-													  counts[i],
-													  &answer->above),
-							   "compare with a threshold");
+		dp_base_check_status(dp_noise_threshold_test(source, &law, armed,
+													 counts[i],
+													 &answer->above),
+							 "compare with a threshold");
 		answer->numeric = answer->above && law.numeric;
 		if (answer->numeric)
-			dp_bridge_check_status(dp_mech_threshold_answer(source, &law,
-															counts[i],
-															&answer->answer),
-								   "draw an answer");
+			dp_base_check_status(dp_noise_threshold_answer(source, &law,
+														   counts[i],
+														   &answer->answer),
+								 "draw an answer");
 		if (answer->above && ++found < terms->cutoff && terms->plan.fresh)
 			arm(terms, &law, &armed);
 	}
@@ -419,13 +419,13 @@ finish(void *state, const int64 *counts, dp_reader_sink sink, void *context)
 
 static const dp_use_methods methods = {begin, finish};
 
-/* dp_session_init: from _PG_init, in every process. */
+/* dp_sessions_init: from _PG_init, in every process. */
 void
-dp_session_init(void)
+dp_sessions_init(void)
 {
-	dp_ledger_register_task(DP_TASK_SESSION, &dp_session_tasks);
-	dp_session_question_init();
-	dp_reading_register(DP_USE_SPARSE_VECTOR, &methods);
+	dp_ledger_register_task(DP_TASK_SESSION, &dp_sessions_tasks);
+	dp_sessions_question_init();
+	dp_readings_register(DP_USE_SPARSE_VECTOR, &methods);
 }
 
 /* ---- the connection's side ---- */
@@ -497,7 +497,7 @@ Datum
 dp_session_sql_sparse_vector(PG_FUNCTION_ARGS)
 {
 	const dp_sparse_places places = {2, 3, 4, -1, 5, 6, 7, 8, 9};
-	Oid			relid = dp_session_relation(fcinfo, 0, "dp_sparse_vector");
+	Oid			relid = dp_sessions_relation(fcinfo, 0, "dp_sparse_vector");
 	dp_sparse_call call;
 	dp_reading *reading;
 	batch		b = {&call};
@@ -507,15 +507,15 @@ dp_session_sql_sparse_vector(PG_FUNCTION_ARGS)
 	int			left;
 
 	InitMaterializedSRF(fcinfo, 0);
-	dp_bridge_require_argument(fcinfo, 1, "queries",
-							   "Give an array of SQL conditions.");
-	b.texts = dp_block_predicate_texts(PG_GETARG_ARRAYTYPE_P(1));
+	dp_base_require_argument(fcinfo, 1, "queries",
+							 "Give an array of SQL conditions.");
+	b.texts = dp_split_predicate_texts(PG_GETARG_ARRAYTYPE_P(1));
 	read_sparse(fcinfo, &places, &call);
-	reading = dp_reading_of_predicates(relid, b.texts);
+	reading = dp_readings_of_predicates(relid, b.texts);
 	plan_sparse(&call, reading, relid, list_length(b.texts));
 	b.reading = reading;
 	b.result = (ReturnSetInfo *) fcinfo->resultinfo;
-	dp_reading_run(reading, &use);
+	dp_readings_run(reading, &use);
 	left = list_length(b.texts) - b.answered;
 	if (left > 0)
 		ereport(NOTICE,
@@ -549,8 +549,8 @@ Datum
 dp_session_sql_sparse_open(PG_FUNCTION_ARGS)
 {
 	const dp_sparse_places places = {1, 2, 3, 4, 5, 6, 7, 8, 9};
-	Oid			relid = dp_session_relation(fcinfo, 0,
-											"dp_sparse_vector_open");
+	Oid			relid = dp_sessions_relation(fcinfo, 0,
+											 "dp_sparse_vector_open");
 	dp_sparse_call call;
 	dp_reading *reading;
 	int64		id;
@@ -558,12 +558,12 @@ dp_session_sql_sparse_open(PG_FUNCTION_ARGS)
 	read_sparse(fcinfo, &places, &call);
 
 	/* What holds for one predicate holds for any: rights, sensitivity. */
-	reading = dp_reading_of_predicates(relid, list_make1("true"));
-	dp_reading_check_joined(reading);
+	reading = dp_readings_of_predicates(relid, list_make1("true"));
+	dp_readings_check_joined(reading);
 	plan_sparse(&call, reading, relid, call.request.questions);
-	id = dp_session_open(&call.terms, "",
-						 (int32) Min(call.terms.questions, PG_INT32_MAX),
-						 reading->fingerprint, call.mechanism);
+	id = dp_sessions_open(&call.terms, "",
+						  (int32) Min(call.terms.questions, PG_INT32_MAX),
+						  reading->fingerprint, call.mechanism);
 	tell_sparse(id, &call);
 	PG_RETURN_INT64(id);
 }
@@ -582,7 +582,7 @@ sparse_vector_reply_row(FunctionCallInfo fcinfo, const dp_session_terms *terms,
 	nulls[1] = !reply->numeric;
 	values[2] = Int64GetDatum(terms->questions - reply->asked);
 	values[3] = Int32GetDatum(terms->cutoff - reply->above_count);
-	return dp_bridge_make_row(fcinfo, values, nulls);
+	return dp_base_make_row(fcinfo, values, nulls);
 }
 
 /*
@@ -593,21 +593,21 @@ sparse_vector_reply_row(FunctionCallInfo fcinfo, const dp_session_terms *terms,
 Datum
 dp_session_sql_sparse_ask(PG_FUNCTION_ARGS)
 {
-	int64		id = dp_session_id(fcinfo);
+	int64		id = dp_sessions_id(fcinfo);
 	dp_session *session;
 	dp_session_question question;
 	dp_session_reply reply;
 	dp_reading *reading;
-	char	   *predicate = dp_session_predicate(fcinfo);
+	char	   *predicate = dp_sessions_predicate(fcinfo);
 
-	dp_session_check_predicate(predicate);
-	session = dp_session_find(id, DP_SESSION_SPARSE_VECTOR, false);
-	reading = dp_reading_of_predicates(session->terms.relid,
-									   list_make1(predicate));
+	dp_sessions_check_predicate(predicate);
+	session = dp_sessions_find(id, DP_SESSION_SPARSE_VECTOR, false);
+	reading = dp_readings_of_predicates(session->terms.relid,
+										list_make1(predicate));
 	MemSet(&question, 0, sizeof(question));
 	question.predicate = predicate;
 	question.seen = -1;
-	dp_session_ask(session, reading, &question, &reply);
+	dp_sessions_ask(session, reading, &question, &reply);
 	return sparse_vector_reply_row(fcinfo, &session->terms, &reply);
 }
 
@@ -620,6 +620,6 @@ dp_session_sql_sparse_ask(PG_FUNCTION_ARGS)
 Datum
 dp_session_sql_sparse_close(PG_FUNCTION_ARGS)
 {
-	dp_session_close(dp_session_id(fcinfo), DP_SESSION_SPARSE_VECTOR);
+	dp_sessions_close(dp_sessions_id(fcinfo), DP_SESSION_SPARSE_VECTOR);
 	PG_RETURN_VOID();
 }

@@ -103,9 +103,9 @@ write_weights(const dp_weights_details *details)
 	appendStringInfoString(&json, "{\"columns\": ");
 	escape_json(&json, dp_workload_columns_text(details->universe));
 	appendStringInfo(&json, ", \"n\": " INT64_FORMAT ", \"alpha\": %s",
-					 details->n, dp_bridge_fixed_to_cstring(details->alpha));
+					 details->n, dp_base_fixed_to_cstring(details->alpha));
 	appendStringInfo(&json, ", \"step\": %s, \"universe\": ",
-					 dp_bridge_fixed_to_cstring(details->step));
+					 dp_base_fixed_to_cstring(details->step));
 	escape_json(&json, nodeToString(dp_workload_to_list(details->universe)));
 	appendStringInfoChar(&json, '}');
 	return json.data;
@@ -125,8 +125,8 @@ weights_read_fixed(Datum json, const char *name)
 	char	   *text = read_text(json, name);
 	dp_fixed	fixed = 0;
 
-	if (dp_bridge_numeric_to_fixed(dp_bridge_text_to_numeric(text),
-								   DP_ROUND_DOWN, &fixed) != DP_NUMBER_OK)
+	if (dp_base_numeric_to_fixed(dp_base_text_to_numeric(text),
+								 DP_ROUND_DOWN, &fixed) != DP_NUMBER_OK)
 		elog(ERROR, "unexpected number \"%s\" in a session", text);
 	return fixed;
 }
@@ -135,7 +135,7 @@ weights_read_fixed(Datum json, const char *name)
  * read_weights
  *	  What a session of this kind keeps, in the current context.
  *
- * Errors: those of dp_places_axis_from_list.
+ * Errors: those of dp_domains_axis_from_list.
  */
 static void
 read_weights(const char *text, dp_weights_details *out)
@@ -169,9 +169,9 @@ read_numbers(FunctionCallInfo fcinfo, weights_call *call)
 {
 	dp_weights_request *request = &call->request;
 
-	dp_bridge_require_argument(fcinfo, ARG_QUERIES,
-							   "the number of questions, queries,",
-							   "Give the largest number that will be asked.");
+	dp_base_require_argument(fcinfo, ARG_QUERIES,
+							 "the number of questions, queries,",
+							 "Give the largest number that will be asked.");
 	request->questions = PG_GETARG_INT32(ARG_QUERIES);
 	if (request->questions < 1)
 		ereport(ERROR,
@@ -179,26 +179,26 @@ read_numbers(FunctionCallInfo fcinfo, weights_call *call)
 				 errmsg("the number of questions, queries, must be at least "
 						"1"),
 				 errhint("Give the largest number that will be asked.")));
-	(void) dp_bridge_epsilon(fcinfo, ARG_EPSILON, &call->epsilon);
+	(void) dp_base_epsilon(fcinfo, ARG_EPSILON, &call->epsilon);
 	request->epsilon = call->epsilon;
 	if (!PG_ARGISNULL(ARG_N))
 		request->n = weights_read_n(PG_GETARG_INT64(ARG_N));
-	request->alpha = dp_account_weights_alpha(
-		dp_bridge_number(fcinfo, ARG_ALPHA));
-	request->delta = dp_session_delta(fcinfo, ARG_DELTA);
-	request->beta = dp_bridge_failure(fcinfo, ARG_CONFIDENCE,
-									  "every answer is within 3 alpha");
-	request->method = dp_bridge_sparse_method(fcinfo, ARG_METHOD);
+	request->alpha = dp_accounting_functions_alpha(
+		dp_base_number(fcinfo, ARG_ALPHA));
+	request->delta = dp_sessions_delta(fcinfo, ARG_DELTA);
+	request->beta = dp_base_failure(fcinfo, ARG_CONFIDENCE,
+									"every answer is within 3 alpha");
+	request->method = dp_base_sparse_method(fcinfo, ARG_METHOD);
 }
 
 static void
 read_call(FunctionCallInfo fcinfo, weights_call *call)
 {
 	MemSet(call, 0, sizeof(*call));
-	call->relid = dp_session_relation(fcinfo, ARG_RELATION,
-									  "dp_weights_open");
-	dp_bridge_require_argument(fcinfo, ARG_COLUMNS, "columns",
-							   "Name columns with public values.");
+	call->relid = dp_sessions_relation(fcinfo, ARG_RELATION,
+									   "dp_weights_open");
+	dp_base_require_argument(fcinfo, ARG_COLUMNS, "columns",
+							 "Name columns with public values.");
 	read_numbers(fcinfo, call);
 	call->universe =
 		dp_workload_make_universe(call->relid,
@@ -232,10 +232,10 @@ charge_count(void *context)
 	strlcpy(request.mechanism, "discrete Laplace: n of multiplicative weights",
 			DP_MECHANISM_LENGTH);
 	request.charge.epsilon = charge->price;
-	dp_bridge_check_status(dp_acct_rho_from_laplace(reading->sensitivity,
-													&charge->epsilon,
-													&request.charge.rho),
-						   "charge the number of rows");
+	dp_base_check_status(dp_accounting_rho_from_laplace(reading->sensitivity,
+														&charge->epsilon,
+														&request.charge.rho),
+						 "charge the number of rows");
 	request.releases = 1;
 	request.fingerprint = reading->fingerprint;
 	request.replace_one = reading->standing.replace_one;
@@ -249,8 +249,9 @@ weights_noisy_count(dp_reading *reading, dp_fixed price)
 	count_charge charge = {reading};
 
 	charge.price = price;
-	dp_bridge_check_status(dp_acct_fixed_to_rational(price, &charge.epsilon),
-						   "count the rows");
+	dp_base_check_status(dp_accounting_fixed_to_rational(price,
+														 &charge.epsilon),
+						 "count the rows");
 	return dp_workload_count_rows(reading, &charge.epsilon, -MAX_N, MAX_N,
 								  charge_count, &charge);
 }
@@ -269,8 +270,8 @@ check_count_price(const dp_reading *reading, dp_fixed price)
 			 errdetail("One part in %d of it, %s, is charged for the count; "
 					   "no charge on dataset \"%s\" may be below %s.",
 					   DP_WORKLOAD_COUNT_SHARE,
-					   dp_bridge_fixed_to_cstring(price), reading->dataset,
-					   dp_bridge_fixed_to_cstring(Max(floor, 1))),
+					   dp_base_fixed_to_cstring(price), reading->dataset,
+					   dp_base_fixed_to_cstring(Max(floor, 1))),
 			 errhint("Use a larger epsilon, or give n.")));
 }
 
@@ -288,7 +289,7 @@ count_rows(weights_call *call, dp_reading *reading)
 				 errmsg("the noisy number of rows is " INT64_FORMAT, n),
 				 errdetail("So few rows cannot be told from none. Epsilon %s "
 						   "was charged for the count.",
-						   dp_bridge_fixed_to_cstring(price)),
+						   dp_base_fixed_to_cstring(price)),
 				 errhint("Use a larger epsilon, or give n.")));
 	call->request.n = n;
 	call->request.epsilon = call->epsilon - price;
@@ -308,7 +309,7 @@ weights_fill_terms(const weights_call *call, const dp_reading *reading,
 	terms->threshold = call->plan.threshold;
 	terms->questions = call->request.questions;
 	terms->cutoff = (int32) call->plan.updates;
-	terms->beta = dp_acct_fixed_approx(call->request.beta);
+	terms->beta = dp_accounting_fixed_approx(call->request.beta);
 	terms->replace_one = reading->standing.replace_one;
 	terms->plan = call->plan.sparse;
 }
@@ -321,15 +322,15 @@ open_planned(const weights_call *call, const dp_reading *reading)
 	dp_session_terms terms;
 
 	weights_fill_terms(call, reading, &terms);
-	return dp_session_open(&terms, write_weights(&details),
-						   (int32) Min(terms.questions, PG_INT32_MAX),
-						   reading->fingerprint,
-						   psprintf("multiplicative weights, %s: "
-									INT64_FORMAT " cells, cutoff %d, "
-									INT64_FORMAT " questions",
-									dp_acct_sparse_name(terms.plan.method),
-									call->universe->size, terms.cutoff,
-									terms.questions));
+	return dp_sessions_open(&terms, write_weights(&details),
+							(int32) Min(terms.questions, PG_INT32_MAX),
+							reading->fingerprint,
+							psprintf("multiplicative weights, %s: "
+								 INT64_FORMAT " cells, cutoff %d, "
+								 INT64_FORMAT " questions",
+								 dp_accounting_sparse_name(terms.plan.method),
+								 call->universe->size, terms.cutoff,
+								 terms.questions));
 }
 
 /* 3 alpha n in whole rows; n is at most MAX_N, so nothing overflows. */
@@ -344,29 +345,29 @@ static void
 tell_session(int64 id, const weights_call *call, const dp_reading *reading)
 {
 	const dp_weights_plan *plan = &call->plan;
-	double		alpha = dp_acct_fixed_approx(plan->alpha);
+	double		alpha = dp_accounting_fixed_approx(plan->alpha);
 	dp_fixed	for_n = call->epsilon - call->request.epsilon;
 
 	ereport(NOTICE,
 			(errmsg("session " INT64_FORMAT ": with probability %s every "
 					"answer is within %.4g of the true fraction", id,
-					dp_bridge_fixed_to_cstring(DP_FIXED_ONE -
-											   call->request.beta),
+					dp_base_fixed_to_cstring(DP_FIXED_ONE -
+											 call->request.beta),
 					3 * alpha),
 			 errdetail("Universe of %s; n " INT64_FORMAT "%s; alpha %.4g, 3 "
 					   "alpha %.4g or " INT64_FORMAT " rows; at most %s and "
 					   "%s; method %s.%s  %s",
-					   dp_session_tell_number(call->universe->size, "cell"),
+					   dp_sessions_number_text(call->universe->size, "cell"),
 					   call->request.n, for_n > 0 ?
 					   " (noisy, which adds its own error)" : "", alpha,
 					   3 * alpha, rows_off(call),
-					   dp_session_tell_number(plan->updates, "update"),
-					   dp_session_tell_number(call->request.questions,
-											  "question"),
-					   dp_acct_sparse_name(plan->sparse.method),
-					   dp_reading_rows_text(reading),
-					   dp_session_tell_charge(&plan->sparse.charge, for_n,
-											  reading->dataset)),
+					   dp_sessions_number_text(plan->updates, "update"),
+					   dp_sessions_number_text(call->request.questions,
+											   "question"),
+					   dp_accounting_sparse_name(plan->sparse.method),
+					   dp_readings_rows_text(reading),
+					   dp_sessions_charge_text(&plan->sparse.charge, for_n,
+											   reading->dataset)),
 			 plan->alpha >= DP_FIXED_ONE / 9 ?
 			 errhint("Answers may be off by a third of all rows. Use a larger "
 					 "epsilon, a delta, fewer cells, fewer questions or more "
@@ -391,14 +392,15 @@ dp_session_sql_weights_open(PG_FUNCTION_ARGS)
 	int64		id;
 
 	read_call(fcinfo, &call);
-	reading = dp_reading_of_tables(call.relid, call.universe->naxes,
-								   call.universe->axes, 1, &all_rows);
-	dp_reading_check_joined(reading);
+	reading = dp_readings_of_tables(call.relid, call.universe->naxes,
+									call.universe->axes, 1, &all_rows);
+	dp_readings_check_joined(reading);
 	dp_ledger_check_price(&reading->standing, reading->dataset, call.epsilon);
 	if (call.request.n == 0)
 		count_rows(&call, reading);
 	call.request.sensitivity = reading->sensitivity;
-	dp_account_weights_plan(&call.request, call.request.epsilon < call.epsilon,
+	dp_accounting_functions_weights(&call.request,
+									call.request.epsilon < call.epsilon,
 						   &call.plan);
 	id = open_planned(&call, reading);
 	tell_session(id, &call, reading);
@@ -590,7 +592,7 @@ choose_step(const dp_hypothesis *hypothesis, const dp_session_above *above,
 			const update *of)
 {
 	double		n = (double) hypothesis->details.n;
-	double		step = dp_acct_fixed_approx(hypothesis->details.step);
+	double		step = dp_accounting_fixed_approx(hypothesis->details.step);
 	double		slack = hypothesis->slack;
 	double		margin = (of->most - of->least) * 0.5 / n;
 	bool		down = above->answer < above->guess;
@@ -615,9 +617,9 @@ weights_multiply(dp_hypothesis *hypothesis, const update *of, double s)
 
 	for (cell = 0; cell < of->query->size; cell++)
 		factor[cell] = exp(s * weights_weight_of(of->query, cell));
-	dp_model_weights_step(hypothesis->probability,
-						  hypothesis->details.universe->size, factor,
-						  of->cells, DBL_MIN);
+	dp_models_weights_step(hypothesis->probability,
+						   hypothesis->details.universe->size, factor,
+						   of->cells, DBL_MIN);
 }
 
 static void
@@ -670,8 +672,8 @@ hypothesis_of(const dp_session *session)
 		PG_TRY();
 		{
 			learn_all(hypothesis,
-					  dp_session_list_aboves(session->id,
-											 hypothesis->asked_at));
+					  dp_sessions_list_aboves(session->id,
+											  hypothesis->asked_at));
 		}
 		PG_CATCH();
 		{
@@ -759,8 +761,8 @@ ask_once(const dp_session *session, const dp_universe *universe,
 	question.distance = true;
 	question.seen = hypothesis->updates;
 	question.guess = guess->count;
-	dp_session_ask(session, dp_workload_reading(universe, query), &question,
-				   reply);
+	dp_sessions_ask(session, dp_workload_reading(universe, query), &question,
+					reply);
 	return !reply->stale;
 }
 
@@ -778,7 +780,7 @@ weights_reply_row(FunctionCallInfo fcinfo, const dp_session *session, int64 n,
 	values[2] = BoolGetDatum(reply->above);
 	values[3] = Int64GetDatum(session->terms.questions - reply->asked);
 	values[4] = Int32GetDatum(session->terms.cutoff - reply->above_count);
-	return dp_bridge_make_row(fcinfo, values, nulls);
+	return dp_base_make_row(fcinfo, values, nulls);
 }
 
 PG_FUNCTION_INFO_V1(dp_session_sql_weights_ask);
@@ -793,21 +795,21 @@ PG_FUNCTION_INFO_V1(dp_session_sql_weights_close);
 Datum
 dp_session_sql_weights_ask(PG_FUNCTION_ARGS)
 {
-	int64		id = dp_session_id(fcinfo);
-	char	   *predicate = dp_session_predicate(fcinfo);
-	dp_session *session = dp_session_find(id, DP_SESSION_WEIGHTS, false);
+	int64		id = dp_sessions_id(fcinfo);
+	char	   *predicate = dp_sessions_predicate(fcinfo);
+	dp_session *session = dp_sessions_find(id, DP_SESSION_WEIGHTS, false);
 	dp_weights_details details;
 	dp_linear_query *query;
 	dp_session_reply reply;
 	weights_guess guess;
 
-	dp_session_check_predicate(predicate);
+	dp_sessions_check_predicate(predicate);
 	read_weights(session->details, &details);
 	query = dp_workload_read_query(details.universe, predicate);
 	while (!ask_once(session, details.universe, query, &guess, &reply))
 	{
 		CHECK_FOR_INTERRUPTS();
-		session = dp_session_find(id, DP_SESSION_WEIGHTS, false);
+		session = dp_sessions_find(id, DP_SESSION_WEIGHTS, false);
 	}
 	return weights_reply_row(fcinfo, session, details.n, &reply, &guess);
 }
@@ -821,9 +823,9 @@ dp_session_sql_weights_ask(PG_FUNCTION_ARGS)
 Datum
 dp_session_sql_weights_estimate(PG_FUNCTION_ARGS)
 {
-	int64		id = dp_session_id(fcinfo);
-	char	   *predicate = dp_session_predicate(fcinfo);
-	dp_session *session = dp_session_find(id, DP_SESSION_WEIGHTS, true);
+	int64		id = dp_sessions_id(fcinfo);
+	char	   *predicate = dp_sessions_predicate(fcinfo);
+	dp_session *session = dp_sessions_find(id, DP_SESSION_WEIGHTS, true);
 	const dp_hypothesis *hypothesis = hypothesis_of(session);
 	weights_guess guess;
 	Datum		values[2];
@@ -834,7 +836,7 @@ dp_session_sql_weights_estimate(PG_FUNCTION_ARGS)
 									  predicate), &guess);
 	values[0] = Int64GetDatum(guess.count);
 	values[1] = Float8GetDatum(guess.fraction);
-	return dp_bridge_make_row(fcinfo, values, nulls);
+	return dp_base_make_row(fcinfo, values, nulls);
 }
 
 /* Require a column list, which a call in a SELECT list lacks. */
@@ -862,8 +864,8 @@ Datum
 dp_session_sql_weights_hypothesis(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	int64		id = dp_session_id(fcinfo);
-	dp_session *session = dp_session_find(id, DP_SESSION_WEIGHTS, true);
+	int64		id = dp_sessions_id(fcinfo);
+	dp_session *session = dp_sessions_find(id, DP_SESSION_WEIGHTS, true);
 	const dp_hypothesis *hypothesis;
 	const dp_universe *universe;
 
@@ -885,7 +887,7 @@ dp_session_sql_weights_hypothesis(PG_FUNCTION_ARGS)
 Datum
 dp_session_sql_weights_close(PG_FUNCTION_ARGS)
 {
-	dp_session_close(dp_session_id(fcinfo), DP_SESSION_WEIGHTS);
+	dp_sessions_close(dp_sessions_id(fcinfo), DP_SESSION_WEIGHTS);
 	PG_RETURN_VOID();
 }
 
@@ -910,9 +912,9 @@ read_fractions(ArrayType *array, const char *name, int *n)
 	int			i;
 
 	if (ARR_NDIM(array) != 1)
-		dp_bridge_raise_parameter(psprintf("%s must be an array of one "
-										   "dimension", name),
-								  "Give one number for each cell.");
+		dp_base_raise_parameter(psprintf("%s must be an array of one "
+										 "dimension", name),
+								"Give one number for each cell.");
 	deconstruct_array(array, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL,
 					  TYPALIGN_DOUBLE, &values, &nulls, n);
 	x = palloc(sizeof(float8) * *n);
@@ -925,10 +927,10 @@ read_fractions(ArrayType *array, const char *name, int *n)
 					 errhint("Give one number for each cell.")));
 		x[i] = DatumGetFloat8(values[i]);
 		if (!(x[i] >= 0 && x[i] <= 1))
-			dp_bridge_raise_parameter(psprintf("element %d of %s is not from "
-											   "0 to 1", i + 1, name),
-									  "Probabilities and the values of a "
-									  "query are.");
+			dp_base_raise_parameter(psprintf("element %d of %s is not from "
+											 "0 to 1", i + 1, name),
+									"Probabilities and the values of a "
+									"query are.");
 	}
 	return x;
 }
@@ -937,17 +939,17 @@ static void
 check_numbers(float8 answer, float8 eta, int n, int other)
 {
 	if (n != other)
-		dp_bridge_raise_parameter("distribution and query must have the same "
-								  "length",
-								  "Give one number for each cell in both.");
+		dp_base_raise_parameter("distribution and query must have the same "
+								"length",
+								"Give one number for each cell in both.");
 	if (!(answer >= 0 && answer <= 1))
-		dp_bridge_raise_parameter("answer must be from 0 to 1",
-								  "Divide the released number of rows by n, "
-								  "and clamp it.");
+		dp_base_raise_parameter("answer must be from 0 to 1",
+								"Divide the released number of rows by n, "
+								"and clamp it.");
 	if (!(eta > 0 && eta <= 1))
-		dp_bridge_raise_parameter("eta must be above 0 and at most 1",
-								  "The book takes alpha/2, half of the error "
-								  "that is aimed at.");
+		dp_base_raise_parameter("eta must be above 0 and at most 1",
+								"The book takes alpha/2, half of the error "
+								"that is aimed at.");
 }
 
 /* x.f, once x is known to add up to 1. */
@@ -964,8 +966,8 @@ expectation(const float8 *x, const float8 *f, int n)
 		sum += (long double) x[i] * f[i];
 	}
 	if (fabsl(all - 1) > SUM_TOLERANCE)
-		dp_bridge_raise_parameter("distribution does not add up to 1",
-								  "Divide each element by their sum.");
+		dp_base_raise_parameter("distribution does not add up to 1",
+								"Divide each element by their sum.");
 	return sum / all;
 }
 
@@ -996,7 +998,7 @@ dp_session_sql_weights_step(PG_FUNCTION_ARGS)
 		eta = -eta;
 	for (i = 0; i < n; i++)
 		f[i] = exp(eta * f[i]);
-	dp_model_weights_step(x, n, f, NULL, 0);
+	dp_models_weights_step(x, n, f, NULL, 0);
 	out = palloc(sizeof(Datum) * n);
 	for (i = 0; i < n; i++)
 		out[i] = Float8GetDatum(x[i]);

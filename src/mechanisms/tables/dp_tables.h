@@ -7,6 +7,6 @@
 #ifndef DP_TABLES_H
 #define DP_TABLES_H
 
-extern void dp_synth_init(void);	/* from _PG_init, preloading only */
+extern void dp_tables_init(void);	/* from _PG_init, preloading only */
 
 #endif							/* DP_TABLES_H */

@@ -60,7 +60,7 @@ count_tail(const dp_iterate_terms *terms, double rows)
 	double		variance;
 
 	if (terms->distinguisher != DP_ITERATE_GAUSSIAN)
-		return exp(-rows / dp_mech_scale_approx(&terms->scale));
+		return exp(-rows / dp_noise_scale_approx(&terms->scale));
 	variance = (double) terms->noise.variance.num /
 		(double) terms->noise.variance.den;
 	return 2 * exp(-rows * rows / (2 * variance));
@@ -153,21 +153,22 @@ plan_pure(dp_iteration *s)
 	int			i;
 
 	s->charge.epsilon = s->epsilon_fixed;
-	status = dp_mech_rational_divide(&s->epsilon, &parts, &part);
+	status = dp_numbers_rational_divide(&s->epsilon, &parts, &part);
 	if (status == DP_OK)
-		status = dp_mech_selection_rate(&part, sensitivity, false,
-										&s->terms.rate);
+		status = dp_noise_selection_rate(&part, sensitivity, false,
+										 &s->terms.rate);
 	if (status == DP_OK)
-		status = dp_mech_scale_make(sensitivity, &part, &s->terms.scale);
+		status = dp_noise_scale_make(sensitivity, &part, &s->terms.scale);
 	if (status == DP_OK)
 		status = s->terms.distinguisher == DP_ITERATE_EXPONENTIAL ?
-			dp_acct_rho_from_exponential(&part, &choice) :
-			dp_acct_rho_from_pure(&part, &choice);
+			dp_accounting_rho_from_exponential(&part, &choice) :
+			dp_accounting_rho_from_pure(&part, &choice);
 	if (status == DP_OK)
-		status = dp_acct_rho_from_laplace(sensitivity, &part, &count);
+		status = dp_accounting_rho_from_laplace(sensitivity, &part, &count);
 	for (i = 0; i < s->terms.rounds; i++)
-		s->charge.rho = dp_acct_fixed_add(s->charge.rho,
-										  dp_acct_fixed_add(choice, count));
+		s->charge.rho = dp_accounting_fixed_add(s->charge.rho,
+												dp_accounting_fixed_add(choice,
+																	count));
 	return status;
 }
 
@@ -181,8 +182,8 @@ find_rho(const dp_iteration *s, dp_filter filter, dp_fixed *rho)
 	dp_status	status;
 
 	if (s->own == NULL || filter == DP_FILTER_BASIC)
-		return dp_acct_zcdp_rho(s->epsilon_fixed, s->delta, rho);
-	status = dp_acct_zcdp_rho(s->own->epsilon, s->own->delta, rho);
+		return dp_accounting_rho_of_zcdp(s->epsilon_fixed, s->delta, rho);
+	status = dp_accounting_rho_of_zcdp(s->own->epsilon, s->own->delta, rho);
 	*rho /= (dp_fixed) s->own->updates;
 	return status;
 }
@@ -199,15 +200,15 @@ plan_gaussian(dp_iteration *s)
 
 	status = find_rho(s, filter, &rho);
 	if (status == DP_OK)
-		status = dp_model_generator_step_last(&counts, rho /
-											  (dp_fixed) s->terms.rounds,
-											  &step);
+		status = dp_models_generator_step_last(&counts, rho /
+											   (dp_fixed) s->terms.rounds,
+											   &step);
 	if (status != DP_OK)
 		return status;
 	s->terms.rate = step.rate;
 	s->terms.noise = step.noise;
-	dp_acct_charge_gaussian(filter, s->epsilon_fixed, s->delta, rho,
-							&s->charge);
+	dp_accounting_charge_gaussian(filter, s->epsilon_fixed, s->delta, rho,
+								  &s->charge);
 	return DP_OK;
 }
 
@@ -232,14 +233,14 @@ share_price(dp_iteration *s)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("epsilon is too small for this many updates"),
 				 errdetail("Epsilon %s for %s is below the floor of %s for "
-						   "each.", dp_bridge_fixed_to_cstring(own->epsilon),
-						   dp_synth_counted(own->updates, "update",
-											"updates"),
-						   dp_bridge_fixed_to_cstring(least)),
+						   "each.", dp_base_fixed_to_cstring(own->epsilon),
+						   dp_tables_counted(own->updates, "update",
+											 "updates"),
+						   dp_base_fixed_to_cstring(least)),
 				 errhint("Use fewer rounds or a larger epsilon.")));
-	dp_bridge_check_status(dp_acct_fixed_to_rational(s->epsilon_fixed,
-													 &s->epsilon),
-						   "share epsilon among updates");
+	dp_base_check_status(dp_accounting_fixed_to_rational(s->epsilon_fixed,
+														 &s->epsilon),
+						 "share epsilon among updates");
 }
 
 static void
@@ -260,9 +261,9 @@ static void
 iterate_call_plan_price(dp_iteration *s)
 {
 	MemSet(&s->charge, 0, sizeof(s->charge));
-	dp_bridge_check_status(s->terms.distinguisher == DP_ITERATE_GAUSSIAN ?
-						   plan_gaussian(s) : plan_pure(s),
-						   "plan the rounds");
+	dp_base_check_status(s->terms.distinguisher == DP_ITERATE_GAUSSIAN ?
+						 plan_gaussian(s) : plan_pure(s),
+						 "plan the rounds");
 }
 
 /* What noise alone hardly ever exceeds. */
@@ -272,7 +273,7 @@ iterate_call_noise_error(const dp_iterate_terms *terms)
 	if (terms->distinguisher == DP_ITERATE_GAUSSIAN)
 		return 2 * sqrt((double) terms->noise.variance.num /
 						(double) terms->noise.variance.den);
-	return dp_mech_laplace_error(&terms->scale, .05);
+	return dp_noise_laplace_error(&terms->scale, .05);
 }
 
 /*
@@ -327,8 +328,8 @@ iterate_verify(dp_iteration *s)
 		axes[i] = i;
 	table.naxes = s->universe->naxes;
 	table.axes = axes;
-	s->reading = dp_reading_of_tables(s->universe->relid, s->universe->naxes,
-									  s->universe->axes, 1, &table);
+	s->reading = dp_readings_of_tables(s->universe->relid, s->universe->naxes,
+									   s->universe->axes, 1, &table);
 }
 
 /*
@@ -336,7 +337,7 @@ iterate_verify(dp_iteration *s)
  *	  Verify the reading as it is now, and find the price and the end.
  *
  * Errors: 42P01, 55000 the relation or a column is gone or has changed; those
- * of dp_reading_of_tables and iterate_price.
+ * of dp_readings_of_tables and iterate_price.
  */
 static void
 iterate_prepare(dp_iteration *s)
@@ -354,7 +355,7 @@ iterate_bounds_text(const dp_iteration *s)
 {
 	return psprintf("Rounds end when a noisy count is within %.4g rows of its "
 					"guess.%s", s->terms.near,
-					dp_reading_rows_text(s->reading));
+					dp_readings_rows_text(s->reading));
 }
 
 /* ---- charge and run ---- */
@@ -365,29 +366,29 @@ pay(void *context)
 {
 	dp_iteration *s = context;
 	dp_ledger_request request;
-	dp_synth_record record;
+	dp_tables_record record;
 
-	dp_synth_request(&request, s->reading->dataset, &s->reading->standing,
-					 s->reading->fingerprint, &s->charge,
-					 psprintf("iterate: %s, %s", s->own ? "own" : s->update,
-							  s->distinguisher));
+	dp_tables_request(&request, s->reading->dataset, &s->reading->standing,
+					  s->reading->fingerprint, &s->charge,
+					  psprintf("iterate: %s, %s", s->own ? "own" : s->update,
+							   s->distinguisher));
 	request.releases = 2 * s->terms.rounds;
-	dp_synth_record_begin(&record, "iterate", s->reading);
-	dp_synth_record_universe(&record, s->universe);
-	dp_synth_record_text(&record, "update", s->update);
-	dp_synth_record_text(&record, "distinguisher", s->distinguisher);
-	dp_synth_record_integer(&record, "rounds", s->own ? s->own->updates :
-							s->terms.rounds);
+	dp_tables_record_begin(&record, "iterate", s->reading);
+	dp_tables_record_universe(&record, s->universe);
+	dp_tables_record_text(&record, "update", s->update);
+	dp_tables_record_text(&record, "distinguisher", s->distinguisher);
+	dp_tables_record_integer(&record, "rounds", s->own ? s->own->updates :
+							 s->terms.rounds);
 	if (s->own)
-		dp_synth_record_integer(&record, "round", s->own->round);
-	dp_synth_record_number(&record, "alpha", s->alpha > 0 ?
-						   psprintf("%.17g", s->alpha) : NULL);
-	dp_synth_record_number(&record, "near", psprintf("%.17g",
-													 s->terms.near));
-	dp_synth_record_integer(&record, "n", s->terms.n);
-	dp_synth_record_texts(&record, "queries", s->texts);
-	s->id = dp_synth_charge(&request, &record);
-	dp_bridge_progress(DP_PHASE_READING, 0);
+		dp_tables_record_integer(&record, "round", s->own->round);
+	dp_tables_record_number(&record, "alpha", s->alpha > 0 ?
+							psprintf("%.17g", s->alpha) : NULL);
+	dp_tables_record_number(&record, "near", psprintf("%.17g",
+													  s->terms.near));
+	dp_tables_record_integer(&record, "n", s->terms.n);
+	dp_tables_record_texts(&record, "queries", s->texts);
+	s->id = dp_tables_charge(&request, &record);
+	dp_base_progress(DP_PHASE_READING, 0);
 }
 
 #define PIECE 16384				/* bytes of the source's pieces */
@@ -397,8 +398,8 @@ static const void *
 iterate_call_next_piece(void *context, Size *size)
 {
 	dp_iteration *s = context;
-	Size		whole = dp_synth_iterate_weights(&s->terms) +
-		dp_synth_iterate_guesses(&s->terms);
+	Size		whole = dp_tables_iterate_weights(&s->terms) +
+		dp_tables_iterate_guesses(&s->terms);
 	const char *piece = (const char *) s->weights + s->sent;
 
 	*size = Min(whole - s->sent, PIECE);
@@ -411,9 +412,9 @@ static void
 take_piece(void *context, const void *data, Size size)
 {
 	dp_iteration *s = context;
-	const dp_synth_iterated *piece = data;
+	const dp_tables_iterated *piece = data;
 
-	if (dp_synth_hear_progress(data))
+	if (dp_tables_hear_progress(data))
 		return;
 	if (piece->of.done == DP_ITERATED_STEPS)
 	{
@@ -435,10 +436,10 @@ run(dp_iteration *s)
 
 	s->sent = 0;
 	s->steps = palloc0(sizeof(dp_iterate_step) * s->terms.rounds);
-	dp_bridge_progress_begin(DP_WORK_ITERATE, s->universe->relid,
-							 s->terms.rounds);
-	dp_reading_run(s->reading, &use);
-	dp_bridge_progress_end();
+	dp_base_progress_begin(DP_WORK_ITERATE, s->universe->relid,
+						   s->terms.rounds);
+	dp_readings_run(s->reading, &use);
+	dp_base_progress_end();
 	if (s->own == NULL && s->filled != s->terms.cells)
 		elog(ERROR, "construction gave other cells than were planned");
 }
@@ -457,7 +458,7 @@ steps_text(const dp_iteration *s)
 						 ", \"guess\": " INT64_FORMAT ", \"answer\": %s}",
 						 i > 0 ? ", " : "", s->steps[i].query + 1,
 						 s->steps[i].guess,
-						 dp_numeric_text(dp_bridge_int128_to_numeric(
+						 dp_numeric_text(dp_base_int128_to_numeric(
 											 s->steps[i].answer)));
 	appendStringInfoChar(&text, ']');
 	return text.data;
@@ -468,13 +469,13 @@ steps_text(const dp_iteration *s)
  *	  A charge and what it pays for: the steps, and the hypothesis unless the
  *	  update is the caller's own.
  *
- * Errors: those of a charge and of dp_reading_run.
+ * Errors: those of a charge and of dp_readings_run.
  */
 static void
 iterate_release(dp_iteration *s)
 {
 	run(s);
-	dp_synth_finish(s->reading->dataset, s->id, NAN, steps_text(s));
+	dp_tables_finish(s->reading->dataset, s->id, NAN, steps_text(s));
 }
 
 /* ----------------
@@ -767,9 +768,9 @@ run_round(dp_iteration *s)
 {
 	if (s->own->round > 1)
 		prepare_again(s);
-	dp_model_iterate_guess(&s->terms, s->weights, s->probability,
-						   (int64 *) ((char *) s->weights +
-									  dp_synth_iterate_weights(&s->terms)));
+	dp_models_iterate_guess(&s->terms, s->weights, s->probability,
+							(int64 *) ((char *) s->weights +
+									   dp_tables_iterate_weights(&s->terms)));
 	iterate_release(s);
 	if (is_near(s))
 		return false;
@@ -854,9 +855,9 @@ read_update(FunctionCallInfo fcinfo, dp_iteration *s)
 	char	   *word;
 	int			update;
 
-	dp_bridge_require_argument(fcinfo, ARG_UPDATE, "update of dp_iterate",
-							   "It is multiplicative, median, or the name of "
-							   "a function.");
+	dp_base_require_argument(fcinfo, ARG_UPDATE, "update of dp_iterate",
+							 "It is multiplicative, median, or the name of "
+							 "a function.");
 	word = text_to_cstring(PG_GETARG_TEXT_PP(ARG_UPDATE));
 	update = find_word(word, updates);
 	s->terms.update = update < 0 ? DP_ITERATE_OWN : update;
@@ -872,13 +873,13 @@ read_distinguisher(FunctionCallInfo fcinfo, dp_iteration *s)
 	char	   *word;
 	int			distinguisher;
 
-	dp_bridge_require_argument(fcinfo, ARG_DISTINGUISHER,
-							   "distinguisher of dp_iterate", all);
+	dp_base_require_argument(fcinfo, ARG_DISTINGUISHER,
+							 "distinguisher of dp_iterate", all);
 	word = text_to_cstring(PG_GETARG_TEXT_PP(ARG_DISTINGUISHER));
 	distinguisher = find_word(word, distinguishers);
 	if (distinguisher < 0)
-		dp_bridge_raise_parameter(psprintf("unknown distinguisher \"%s\"",
-										   word), all);
+		dp_base_raise_parameter(psprintf("unknown distinguisher \"%s\"",
+										 word), all);
 	s->terms.distinguisher = distinguisher;
 	s->distinguisher = distinguishers[distinguisher];
 }
@@ -886,44 +887,44 @@ read_distinguisher(FunctionCallInfo fcinfo, dp_iteration *s)
 static void
 iterate_call_read_n(FunctionCallInfo fcinfo, dp_iteration *s)
 {
-	dp_bridge_require_argument(fcinfo, ARG_N, "n of dp_iterate",
-							   "Give the public number of rows, or a noisy "
-							   "one: SELECT dp_count(*).");
+	dp_base_require_argument(fcinfo, ARG_N, "n of dp_iterate",
+							 "Give the public number of rows, or a noisy "
+							 "one: SELECT dp_count(*).");
 	s->terms.n = PG_GETARG_INT64(ARG_N);
 	if (s->terms.n < 1 || s->terms.n > MOST_N)
-		dp_bridge_raise_parameter("n must be at least 1 and at most 2^40",
-								  "It is the number of rows.");
+		dp_base_raise_parameter("n must be at least 1 and at most 2^40",
+								"It is the number of rows.");
 }
 
 static void
 iterate_call_read_universe(FunctionCallInfo fcinfo, dp_iteration *s)
 {
-	dp_bridge_require_argument(fcinfo, ARG_RELATION, "relation of dp_iterate",
-							   "Write its name.");
-	dp_bridge_require_argument(fcinfo, ARG_COLUMNS, "columns of dp_iterate",
-							   "Write columns => ARRAY['smoker', 'ward'].");
-	dp_bridge_require_argument(fcinfo, ARG_QUERIES, "queries of dp_iterate",
-							   "Give predicates or weights, as an array of "
-							   "text.");
+	dp_base_require_argument(fcinfo, ARG_RELATION, "relation of dp_iterate",
+							 "Write its name.");
+	dp_base_require_argument(fcinfo, ARG_COLUMNS, "columns of dp_iterate",
+							 "Write columns => ARRAY['smoker', 'ward'].");
+	dp_base_require_argument(fcinfo, ARG_QUERIES, "queries of dp_iterate",
+							 "Give predicates or weights, as an array of "
+							 "text.");
 	s->universe = dp_workload_make_universe(
 		PG_GETARG_OID(ARG_RELATION), PG_GETARG_ARRAYTYPE_P(ARG_COLUMNS),
 		PG_ARGISNULL(ARG_BINS) ? NULL : PG_GETARG_ARRAYTYPE_P(ARG_BINS),
 		DP_UNIVERSE_CELLS);
-	s->texts = dp_block_predicate_texts(PG_GETARG_ARRAYTYPE_P(ARG_QUERIES));
+	s->texts = dp_split_predicate_texts(PG_GETARG_ARRAYTYPE_P(ARG_QUERIES));
 	s->terms.cells = s->universe->size;
 	s->terms.queries = list_length(s->texts);
 	s->terms.one = DP_WEIGHT_ONE;
 	if (s->terms.cells < 2)
-		dp_bridge_raise_parameter("universe has one cell only",
-								  "There is nothing to learn about it.");
+		dp_base_raise_parameter("universe has one cell only",
+								"There is nothing to learn about it.");
 	if (s->terms.queries > DP_ITERATE_WEIGHTS / s->terms.cells)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("there are too many queries over too many cells"),
 				 errdetail("%s times %s; at most " INT64_FORMAT " together.",
-						   dp_synth_counted(s->terms.queries, "query",
-											"queries"),
-						   dp_synth_counted(s->terms.cells, "cell", "cells"),
+						   dp_tables_counted(s->terms.queries, "query",
+											 "queries"),
+						   dp_tables_counted(s->terms.cells, "cell", "cells"),
 						   DP_ITERATE_WEIGHTS),
 				 errhint("Use fewer columns, bins or queries.%s",
 						 dp_workload_null_hint(s->universe))));
@@ -936,8 +937,8 @@ expand_queries(dp_iteration *s)
 	ListCell   *lc;
 
 	next = s->weights =
-		palloc_extended(dp_synth_iterate_weights(&s->terms) +
-						dp_synth_iterate_guesses(&s->terms),
+		palloc_extended(dp_tables_iterate_weights(&s->terms) +
+						dp_tables_iterate_guesses(&s->terms),
 						MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	foreach(lc, s->texts)
 	{
@@ -954,7 +955,8 @@ expand_queries(dp_iteration *s)
 static bool
 iterate_call_is_feasible(const dp_iteration *s, int64 size)
 {
-	int64		candidates = dp_model_iterate_candidates(s->terms.cells, size);
+	int64		candidates = dp_models_iterate_candidates(s->terms.cells,
+														  size);
 
 	return size <= DP_ITERATE_SIZE &&
 		candidates <= DP_ITERATE_CANDIDATES &&
@@ -971,7 +973,7 @@ raise_size(const dp_iteration *s, uint64 size)
 			 errdetail("They are all tables of " UINT64_FORMAT " rows over "
 					   "%s; at most " INT64_FORMAT " can be held, and "
 					   INT64_FORMAT " times queries.", size,
-					   dp_synth_counted(s->terms.cells, "cell", "cells"),
+					   dp_tables_counted(s->terms.cells, "cell", "cells"),
 					   DP_ITERATE_CANDIDATES, DP_ITERATE_ANSWERS),
 			 errhint("Use a larger alpha, fewer cells or queries, or update "
 					 "=> 'multiplicative'.")));
@@ -985,22 +987,22 @@ plan_candidates(dp_iteration *s)
 	uint64		size = 1;
 
 	if (s->alpha > 0)
-		dp_bridge_check_status(dp_model_smalldb_size(queries, s->alpha / 2,
-													 &size),
-							   "find the number of candidates");
+		dp_base_check_status(dp_models_smalldb_size(queries, s->alpha / 2,
+													&size),
+							 "find the number of candidates");
 	else
 		while (size < MOST_SIZE && iterate_call_is_feasible(s, size + 1))
 			size++;
 	if (!iterate_call_is_feasible(s, (int64) Min(size, PG_INT32_MAX)))
 		raise_size(s, size);
 	s->terms.size = (int64) size;
-	s->terms.candidates = dp_model_iterate_candidates(s->terms.cells,
-													  s->terms.size);
+	s->terms.candidates = dp_models_iterate_candidates(s->terms.cells,
+													   s->terms.size);
 }
 
 /*
  * The default number of rounds: as many as can be needed or, without alpha, as
- * many as minimise a bound on the error, like dp_model_mwem_rounds.
+ * many as minimise a bound on the error, like dp_models_mwem_rounds.
  */
 static int
 default_rounds(const dp_iteration *s)
@@ -1011,7 +1013,7 @@ default_rounds(const dp_iteration *s)
 		rounds = iterate_needed(&s->terms, s->alpha);
 	else
 		rounds = pow((double) s->terms.n *
-					 dp_acct_fixed_approx(s->epsilon_fixed) *
+					 dp_accounting_fixed_approx(s->epsilon_fixed) *
 					 sqrt(log((double) s->terms.cells)) /
 					 (10 * (double) s->reading->sensitivity *
 					  log(2.0 + (double) s->terms.queries)), 2.0 / 3);
@@ -1022,13 +1024,13 @@ default_rounds(const dp_iteration *s)
 static void
 read_rounds(FunctionCallInfo fcinfo, dp_iteration *s)
 {
-	Numeric		alpha = dp_bridge_number(fcinfo, ARG_ALPHA);
+	Numeric		alpha = dp_base_number(fcinfo, ARG_ALPHA);
 
 	if (alpha != NULL)
-		s->alpha = dp_acct_fixed_approx(
-			dp_bridge_check_number(alpha, "alpha", DP_RANGE_INNER,
-								   DP_ROUND_DOWN, "It is an error, as a "
-								   "fraction of the rows."));
+		s->alpha = dp_accounting_fixed_approx(
+			dp_base_check_number(alpha, "alpha", DP_RANGE_INNER,
+								 DP_ROUND_DOWN, "It is an error, as a "
+								 "fraction of the rows."));
 	if (s->terms.update == DP_ITERATE_MEDIAN)
 		plan_candidates(s);
 	if (s->own != NULL)
@@ -1036,10 +1038,10 @@ read_rounds(FunctionCallInfo fcinfo, dp_iteration *s)
 	s->terms.rounds = PG_ARGISNULL(ARG_ROUNDS) ? default_rounds(s) :
 		PG_GETARG_INT32(ARG_ROUNDS);
 	if (s->terms.rounds < 1 || s->terms.rounds > DP_ITERATE_ROUNDS)
-		dp_bridge_raise_parameter(psprintf("rounds must be from 1 to %d",
-										   DP_ITERATE_ROUNDS),
-								  "Each of them finds and counts a query, for "
-								  "an equal part of the price.");
+		dp_base_raise_parameter(psprintf("rounds must be from 1 to %d",
+										 DP_ITERATE_ROUNDS),
+								"Each of them finds and counts a query, for "
+								"an equal part of the price.");
 }
 
 /* ---- the whole request ---- */
@@ -1048,36 +1050,36 @@ static void
 iterate_call_read_delta(FunctionCallInfo fcinfo, dp_iteration *s)
 {
 	bool		gaussian = s->terms.distinguisher == DP_ITERATE_GAUSSIAN;
-	Numeric		number = dp_bridge_number(fcinfo, ARG_DELTA);
+	Numeric		number = dp_base_number(fcinfo, ARG_DELTA);
 
 	if (!gaussian && number != NULL)
-		dp_bridge_raise_parameter(psprintf("distinguisher \"%s\" takes no "
-										   "delta",
-										   s->distinguisher),
-								  "It is epsilon-differentially private.");
+		dp_base_raise_parameter(psprintf("distinguisher \"%s\" takes no "
+										 "delta",
+										 s->distinguisher),
+								"It is epsilon-differentially private.");
 	if (!gaussian)
 		return;
 	if (number == NULL && dp_setting_delta[0] != '\0')
-		number = dp_bridge_text_to_numeric(dp_setting_delta);
+		number = dp_base_text_to_numeric(dp_setting_delta);
 	if (number == NULL)
-		dp_bridge_raise_parameter("distinguisher \"gaussian\" needs a delta",
-								  "Give delta => 1e-9, well below one over "
-								  "the number of people, or SET "
-								  "dp_pg.delta.");
-	s->delta = dp_bridge_check_number(number, "delta", DP_RANGE_INNER,
-									  DP_ROUND_DOWN, "It is a probability, "
-									  "well below one over the number of "
-									  "people.");
+		dp_base_raise_parameter("distinguisher \"gaussian\" needs a delta",
+								"Give delta => 1e-9, well below one over "
+								"the number of people, or SET "
+								"dp_pg.delta.");
+	s->delta = dp_base_check_number(number, "delta", DP_RANGE_INNER,
+									DP_ROUND_DOWN, "It is a probability, "
+									"well below one over the number of "
+									"people.");
 }
 
 static void
 iterate_call_read_request(FunctionCallInfo fcinfo, dp_iteration *s)
 {
-	dp_synth_check_place(fcinfo, "dp_iterate");
+	dp_tables_check_place(fcinfo, "dp_iterate");
 	iterate_call_read_universe(fcinfo, s);
 	read_update(fcinfo, s);
 	read_distinguisher(fcinfo, s);
-	s->epsilon = dp_bridge_epsilon(fcinfo, ARG_EPSILON, &s->epsilon_fixed);
+	s->epsilon = dp_base_epsilon(fcinfo, ARG_EPSILON, &s->epsilon_fixed);
 	iterate_call_read_n(fcinfo, s);
 	iterate_verify(s);
 	read_rounds(fcinfo, s);
@@ -1110,10 +1112,10 @@ dp_synth_sql_iterate(PG_FUNCTION_ARGS)
 	dp_workload_check_distribution(s.universe, result->setDesc);
 	ereport(NOTICE,
 			(errmsg("universe of %s, %s, at most %s",
-					dp_synth_counted(s.terms.cells, "cell", "cells"),
-					dp_synth_counted(s.terms.queries, "query", "queries"),
-					dp_synth_counted(s.own ? s.own->updates : s.terms.rounds,
-									 "round", "rounds")),
+					dp_tables_counted(s.terms.cells, "cell", "cells"),
+					dp_tables_counted(s.terms.queries, "query", "queries"),
+					dp_tables_counted(s.own ? s.own->updates : s.terms.rounds,
+									  "round", "rounds")),
 			 errdetail("%s", iterate_bounds_text(&s))));
 	s.probability = palloc_extended(sizeof(double) * s.terms.cells,
 									MCXT_ALLOC_HUGE);

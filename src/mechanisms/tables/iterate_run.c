@@ -32,7 +32,7 @@ typedef struct iterating
 	int64	   *counts;			/* of queries; private */
 	double	   *probability;
 	dp_iterate_step *steps;
-	dp_synth_teller teller;
+	dp_tables_reporter teller;
 	int64		round;			/* rounds begun */
 } iterating;
 
@@ -57,7 +57,7 @@ iterate_run_host_pulse(void *state)
 	iterating  *s = state;
 
 	CHECK_FOR_INTERRUPTS();
-	dp_synth_tell_progress(&s->teller, DP_PHASE_FITTING, s->round++);
+	dp_tables_report_progress(&s->teller, DP_PHASE_FITTING, s->round++);
 }
 
 /* ---- begin and finish ---- */
@@ -66,8 +66,8 @@ iterate_run_host_pulse(void *state)
 static void
 take_source(iterating *s, dp_reader_source source, void *context)
 {
-	Size		weights = dp_synth_iterate_weights(&s->terms);
-	Size		whole = weights + dp_synth_iterate_guesses(&s->terms);
+	Size		weights = dp_tables_iterate_weights(&s->terms);
+	Size		whole = weights + dp_tables_iterate_guesses(&s->terms);
 	Size		filled = 0;
 	const void *piece;
 	Size		n;
@@ -124,8 +124,8 @@ count_queries(iterating *s, const int64 *cells)
 static void
 send_part(const iterating *s, int64 kind, const void *data, int64 n, Size each)
 {
-	Size		size = MAXALIGN(sizeof(dp_synth_iterated)) + each * n;
-	dp_synth_iterated *piece = palloc0(size);
+	Size		size = MAXALIGN(sizeof(dp_tables_iterated)) + each * n;
+	dp_tables_iterated *piece = palloc0(size);
 
 	piece->of.done = kind;
 	piece->n = n;
@@ -160,20 +160,20 @@ finish(void *state, const int64 *counts, dp_reader_sink sink, void *context)
 	s->teller.context = context;
 	count_queries(s, counts);
 	status = s->terms.update == DP_ITERATE_OWN ?
-		dp_model_iterate_round(&host, dp_bridge_source(), &s->terms,
-							   s->guesses, s->counts, s->steps) :
-		dp_model_iterate(&host, dp_bridge_source(), &s->terms, s->weights,
-						 s->counts, s->probability, s->steps, &taken);
+		dp_models_iterate_round(&host, dp_base_source(), &s->terms,
+								s->guesses, s->counts, s->steps) :
+		dp_models_iterate(&host, dp_base_source(), &s->terms, s->weights,
+						  s->counts, s->probability, s->steps, &taken);
 	explicit_bzero(s->counts, sizeof(int64) * s->terms.queries);
-	dp_bridge_check_status(status, "construct a hypothesis");
+	dp_base_check_status(status, "construct a hypothesis");
 	send_all(s, taken);
 }
 
 static const dp_use_methods methods = {begin, finish};
 
-/* dp_synth_iterate_init: from _PG_init, in every process. */
+/* dp_tables_iterate_init: from _PG_init, in every process. */
 void
-dp_synth_iterate_init(void)
+dp_tables_iterate_init(void)
 {
-	dp_reading_register(DP_USE_ITERATE, &methods);
+	dp_readings_register(DP_USE_ITERATE, &methods);
 }

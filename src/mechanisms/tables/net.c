@@ -58,7 +58,7 @@ net_grid_for(Numeric sensitivity, dp_uint128 *granules)
 	dp_binary_grid grid;
 	int			size;
 
-	if (!dp_bridge_floor_log2(sensitivity, &size) ||
+	if (!dp_base_floor_log2(sensitivity, &size) ||
 		abs(size) > SENSITIVITY_LOG2)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -66,8 +66,8 @@ net_grid_for(Numeric sensitivity, dp_uint128 *granules)
 				 errdetail("It must lie between 1e-30 and 1e30."),
 				 errhint("Give the most by which one person can change one "
 						 "value.")));
-	grid = dp_bridge_make_grid(size - RESOLUTION);
-	*granules = dp_bridge_grid_distance(&grid, sensitivity);
+	grid = dp_base_make_grid(size - RESOLUTION);
+	*granules = dp_base_grid_distance(&grid, sensitivity);
 	return grid;
 }
 
@@ -269,7 +269,7 @@ net_read_candidates(dp_net_candidates *out, Oid relid,
 						 "values.")));
 	MemSet(out, 0, sizeof(*out));
 	out->relid = relid;
-	out->name = dp_synth_relation_name(relid);
+	out->name = dp_tables_relation_name(relid);
 	out->queries = queries;
 	out->rows = tuplestore_begin_heap(true, false, work_mem);
 	execute(out, make_query(out, answers, wanted));
@@ -323,8 +323,8 @@ next_candidate(dp_net_answers *answers, dp_int128 *out)
 	if (n != c->queries)
 		elog(ERROR, "candidate has changed");
 	for (i = 0; i < n; i++)
-		out[i] = dp_bridge_grid_numeric(answers->grid,
-										DatumGetNumeric(values[i]));
+		out[i] = dp_base_grid_numeric(answers->grid,
+									  DatumGetNumeric(values[i]));
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(answers->context);
 	return true;
@@ -417,10 +417,10 @@ net_choose(const dp_net_choice *choice, dp_int128 *scores)
 {
 	size_t		chosen = 0;
 
-	dp_bridge_check_status(dp_mech_exponential(dp_bridge_source(), scores,
-											   (size_t) choice->candidates,
-											   &choice->rate, &chosen),
-						   "select a candidate");
+	dp_base_check_status(dp_noise_exponential(dp_base_source(), scores,
+											  (size_t) choice->candidates,
+											  &choice->rate, &chosen),
+						 "select a candidate");
 	explicit_bzero(scores, sizeof(dp_int128) * choice->candidates);
 	return (int64) chosen;
 }
@@ -434,7 +434,7 @@ typedef struct choosing
 	Tuplestorestate *pieces;
 	dp_int128  *truths;
 	dp_int128  *scores;
-	dp_synth_teller teller;
+	dp_tables_reporter teller;
 } choosing;
 
 /* Keep a piece, and return how many candidates it has. */
@@ -511,7 +511,7 @@ finish(void *state, const int64 *counts, dp_reader_sink sink, void *context)
 	while (tuplestore_gettupleslot(c->pieces, true, false, slot))
 	{
 		CHECK_FOR_INTERRUPTS();
-		dp_synth_tell_progress(&c->teller, DP_PHASE_SCANNING, scored);
+		dp_tables_report_progress(&c->teller, DP_PHASE_SCANNING, scored);
 		scored += score_piece(c, slot, c->scores + scored);
 	}
 	ExecDropSingleTupleTableSlot(slot);
@@ -523,11 +523,11 @@ finish(void *state, const int64 *counts, dp_reader_sink sink, void *context)
 
 static const dp_use_methods methods = {begin, finish};
 
-/* dp_synth_net_init: from _PG_init, in every process. */
+/* dp_tables_net_init: from _PG_init, in every process. */
 void
-dp_synth_net_init(void)
+dp_tables_net_init(void)
 {
-	dp_reading_register(DP_USE_NET, &methods);
+	dp_readings_register(DP_USE_NET, &methods);
 }
 
 #define BETA .05
@@ -558,11 +558,11 @@ read_candidates(FunctionCallInfo fcinfo, net *s, int place, int answers,
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 
-	dp_bridge_require_argument(fcinfo, place, "candidates",
-							   "Name the table that holds them.");
-	dp_bridge_require_argument(fcinfo, answers, "answers",
-							   "Name the column that holds them, or leave "
-							   "it out.");
+	dp_base_require_argument(fcinfo, place, "candidates",
+							 "Name the table that holds them.");
+	dp_base_require_argument(fcinfo, answers, "answers",
+							 "Name the column that holds them, or leave "
+							 "it out.");
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	net_read_candidates(&s->candidates, PG_GETARG_OID(place),
 						NameStr(*PG_GETARG_NAME(answers)), queries,
@@ -572,14 +572,14 @@ read_candidates(FunctionCallInfo fcinfo, net *s, int place, int answers,
 static void
 net_plan_price(FunctionCallInfo fcinfo, net *s, int place)
 {
-	s->epsilon = dp_bridge_epsilon(fcinfo, place, &s->charge.epsilon);
-	dp_bridge_check_status(dp_acct_rho_from_exponential(&s->epsilon,
-														&s->charge.rho),
-						   "compute a charge");
-	dp_bridge_check_status(dp_mech_selection_rate(&s->epsilon,
-												  s->sensitivity, false,
-												  &s->rate),
-						   "compute a rate");
+	s->epsilon = dp_base_epsilon(fcinfo, place, &s->charge.epsilon);
+	dp_base_check_status(dp_accounting_rho_from_exponential(&s->epsilon,
+															&s->charge.rho),
+						 "compute a charge");
+	dp_base_check_status(dp_noise_selection_rate(&s->epsilon,
+												 s->sensitivity, false,
+												 &s->rate),
+						 "compute a rate");
 	dp_ledger_check_price(&s->standing, s->dataset, s->charge.epsilon);
 }
 
@@ -604,30 +604,30 @@ pay(void *context)
 {
 	net		   *s = context;
 	dp_ledger_request request;
-	dp_synth_record record;
+	dp_tables_record record;
 
 	ereport(NOTICE,
 			(errmsg("%s, %s",
-					dp_synth_counted(s->candidates.n, "candidate",
-									 "candidates"),
-					dp_synth_counted(s->candidates.queries, "query",
-									 "queries")),
+					dp_tables_counted(s->candidates.n, "candidate",
+									  "candidates"),
+					dp_tables_counted(s->candidates.queries, "query",
+									  "queries")),
 			 errdetail("With probability %g the chosen one's largest error "
 					   "exceeds the best one's by less than %.4g%s.%s",
 					   1 - BETA, net_choice_error(s),
 					   s->reading ? " rows" : "", s->reading ?
-					   dp_reading_rows_text(s->reading) : "")));
-	dp_synth_request(&request, s->dataset, &s->standing, s->fingerprint,
-					 &s->charge, s->texts ? "net: exponential mechanism" :
-					 "net: owner's values, exponential mechanism");
-	dp_synth_record_begin(&record, "net", s->reading);
-	dp_synth_record_text(&record, "table", s->candidates.name);
-	dp_synth_record_integer(&record, "candidates", s->candidates.n);
-	dp_synth_record_integer(&record, "queries", s->candidates.queries);
-	dp_synth_record_texts(&record, "predicates", s->texts);
-	s->id = dp_synth_charge(&request, &record);
+					   dp_readings_rows_text(s->reading) : "")));
+	dp_tables_request(&request, s->dataset, &s->standing, s->fingerprint,
+					  &s->charge, s->texts ? "net: exponential mechanism" :
+					  "net: owner's values, exponential mechanism");
+	dp_tables_record_begin(&record, "net", s->reading);
+	dp_tables_record_text(&record, "table", s->candidates.name);
+	dp_tables_record_integer(&record, "candidates", s->candidates.n);
+	dp_tables_record_integer(&record, "queries", s->candidates.queries);
+	dp_tables_record_texts(&record, "predicates", s->texts);
+	s->id = dp_tables_charge(&request, &record);
 	if (s->reading != NULL)
-		dp_bridge_progress(DP_PHASE_READING, 0);
+		dp_base_progress(DP_PHASE_READING, 0);
 }
 
 static void
@@ -645,7 +645,7 @@ give(FunctionCallInfo fcinfo, const net *s, int64 chosen)
 {
 	net_put(&s->candidates, chosen,
 			(ReturnSetInfo *) fcinfo->resultinfo);
-	dp_synth_finish(s->dataset, s->id, NAN, "");
+	dp_tables_finish(s->dataset, s->id, NAN, "");
 }
 
 /* dp_reader_source */
@@ -661,7 +661,7 @@ take_piece(void *context, const void *data, Size size)
 {
 	net		   *s = context;
 
-	if (!dp_synth_hear_progress(data))
+	if (!dp_tables_hear_progress(data))
 		s->chosen = ((const dp_net_chosen *) data)->candidate;
 }
 
@@ -680,31 +680,31 @@ dp_synth_sql_net(PG_FUNCTION_ARGS)
 	dp_reading_use use = {DP_USE_NET, &choice, sizeof(choice), next_answers,
 	pay, take_piece, &s};
 
-	dp_synth_check_place(fcinfo, "dp_net");
+	dp_tables_check_place(fcinfo, "dp_net");
 	MemSet(&s, 0, sizeof(s));
-	dp_bridge_require_argument(fcinfo, 0, "relation of dp_net",
-							   "Write its name.");
-	dp_bridge_require_argument(fcinfo, 2, "queries of dp_net",
-							   "Give predicates as an array of text.");
-	s.texts = dp_block_predicate_texts(PG_GETARG_ARRAYTYPE_P(2));
-	s.reading = dp_reading_of_predicates(PG_GETARG_OID(0), s.texts);
+	dp_base_require_argument(fcinfo, 0, "relation of dp_net",
+							 "Write its name.");
+	dp_base_require_argument(fcinfo, 2, "queries of dp_net",
+							 "Give predicates as an array of text.");
+	s.texts = dp_split_predicate_texts(PG_GETARG_ARRAYTYPE_P(2));
+	s.reading = dp_readings_of_predicates(PG_GETARG_OID(0), s.texts);
 	s.dataset = s.reading->dataset;
 	s.standing = s.reading->standing;
 	s.fingerprint = s.reading->fingerprint;
-	s.grid = dp_bridge_make_grid(0);
+	s.grid = dp_base_make_grid(0);
 	s.sensitivity = s.reading->sensitivity;
 	net_plan_price(fcinfo, &s, 3);
 	read_candidates(fcinfo, &s, 1, 4, (int) s.reading->ncounts);
 	fill_choice(&s, &choice);
 
-	dp_bridge_progress_begin(DP_WORK_NET, s.reading->relid, s.candidates.n);
+	dp_base_progress_begin(DP_WORK_NET, s.reading->relid, s.candidates.n);
 	/* Reading candidates may have run any code. */
-	(void) dp_synth_relation_name(s.reading->relid);
+	(void) dp_tables_relation_name(s.reading->relid);
 	net_answers_begin(&s.answers, &s.candidates, &s.grid);
-	dp_reading_run(s.reading, &use);
+	dp_readings_run(s.reading, &use);
 	net_answers_end(&s.answers);
 	give(fcinfo, &s, s.chosen);
-	dp_bridge_progress_end();
+	dp_base_progress_end();
 	return (Datum) 0;
 }
 
@@ -715,17 +715,17 @@ net_read_values(FunctionCallInfo fcinfo, bool *floats, bool **nulls, int *n)
 	ArrayType  *array;
 	Datum	   *values;
 
-	dp_bridge_require_argument(fcinfo, 0, "array of values",
-							   "Give the value of each query.");
+	dp_base_require_argument(fcinfo, 0, "array of values",
+							 "Give the value of each query.");
 	array = PG_GETARG_ARRAYTYPE_P(0);
 	*floats = ARR_ELEMTYPE(array) == FLOAT8OID;
 	deconstruct_array(array, ARR_ELEMTYPE(array), *floats ? 8 : -1, *floats,
 					  *floats ? TYPALIGN_DOUBLE : TYPALIGN_INT, &values,
 					  nulls, n);
 	if (*n == 0)
-		dp_bridge_raise_parameter("there are no values",
-								  "Give the value of each query, as an "
-								  "array.");
+		dp_base_raise_parameter("there are no values",
+								"Give the value of each query, as an "
+								"array.");
 	return values;
 }
 
@@ -775,17 +775,17 @@ dp_synth_sql_net_values(PG_FUNCTION_ARGS)
 	int			i;
 	net			s;
 
-	dp_synth_check_place(fcinfo, "dp_net_values");
+	dp_tables_check_place(fcinfo, "dp_net_values");
 	dp_ledger_require_shield();
 	MemSet(&s, 0, sizeof(s));
 	values = net_read_values(fcinfo, &floats, &nulls, &n);
-	dp_bridge_require_argument(fcinfo, 1, "sensitivity",
-							   "Give the most by which one person can change "
-							   "one value.");
-	s.grid = net_grid_for(dp_bridge_number(fcinfo, 1),
+	dp_base_require_argument(fcinfo, 1, "sensitivity",
+							 "Give the most by which one person can change "
+							 "one value.");
+	s.grid = net_grid_for(dp_base_number(fcinfo, 1),
 						  &s.sensitivity);
-	dp_bridge_require_argument(fcinfo, 3, "dataset",
-							   "Name the one that pays.");
+	dp_base_require_argument(fcinfo, 3, "dataset",
+							 "Name the one that pays.");
 	s.dataset = NameStr(*PG_GETARG_NAME(3));
 	dp_ledger_require_budget(s.dataset, &s.standing);
 	net_plan_price(fcinfo, &s, 4);
@@ -795,8 +795,8 @@ dp_synth_sql_net_values(PG_FUNCTION_ARGS)
 	pay(&s);
 	for (i = 0; i < n; i++)
 		truths[i] = nulls[i] ? 0 : floats ?
-			dp_bridge_grid_double(&s.grid, DatumGetFloat8(values[i])) :
-			dp_bridge_grid_numeric(&s.grid, DatumGetNumeric(values[i]));
+			dp_base_grid_double(&s.grid, DatumGetFloat8(values[i])) :
+			dp_base_grid_numeric(&s.grid, DatumGetNumeric(values[i]));
 	chosen = choose(&s, truths);
 	explicit_bzero(truths, sizeof(dp_int128) * n);
 	give(fcinfo, &s, chosen);

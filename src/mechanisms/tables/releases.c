@@ -79,12 +79,12 @@ target(void)
 
 #define INTERVAL 50000			/* us between two tellings of one phase */
 
-/* dp_synth_tell_progress: see tables_internal.h. */
+/* dp_tables_report_progress: see tables_internal.h. */
 void
-dp_synth_tell_progress(dp_synth_teller *teller, dp_phase phase,
-					   int64 done)
+dp_tables_report_progress(dp_tables_reporter *teller, dp_phase phase,
+						  int64 done)
 {
-	dp_synth_piece piece = {phase, done};
+	dp_tables_piece piece = {phase, done};
 	TimestampTz now = GetCurrentTimestamp();
 
 	if (phase == teller->phase && now - teller->at < INTERVAL)
@@ -94,15 +94,15 @@ dp_synth_tell_progress(dp_synth_teller *teller, dp_phase phase,
 	teller->sink(teller->context, &piece, sizeof(piece));
 }
 
-/* dp_synth_hear_progress: see tables_internal.h. */
+/* dp_tables_hear_progress: see tables_internal.h. */
 bool
-dp_synth_hear_progress(const void *data)
+dp_tables_hear_progress(const void *data)
 {
-	const dp_synth_piece *piece = data;
+	const dp_tables_piece *piece = data;
 
 	if (piece->phase == 0)
 		return false;
-	dp_bridge_progress((dp_phase) piece->phase, piece->done);
+	dp_base_progress((dp_phase) piece->phase, piece->done);
 	return true;
 }
 
@@ -111,31 +111,31 @@ dp_synth_hear_progress(const void *data)
  * ----------------
  */
 
-/* dp_synth_counted: see tables_internal.h. */
+/* dp_tables_counted: see tables_internal.h. */
 char *
-dp_synth_counted(int64 n, const char *one, const char *many)
+dp_tables_counted(int64 n, const char *one, const char *many)
 {
 	return psprintf(INT64_FORMAT " %s", n, n == 1 ? one : many);
 }
 
-/* dp_synth_failure: see tables_internal.h. */
+/* dp_tables_failure: see tables_internal.h. */
 double
-dp_synth_failure(FunctionCallInfo fcinfo, int place)
+dp_tables_failure(FunctionCallInfo fcinfo, int place)
 {
-	return dp_acct_fixed_approx(
-		dp_bridge_failure(fcinfo, place, "errors are no larger"));
+	return dp_accounting_fixed_approx(
+		dp_base_failure(fcinfo, place, "errors are no larger"));
 }
 
-/* dp_synth_rows: see tables_internal.h. */
+/* dp_tables_rows: see tables_internal.h. */
 double
-dp_synth_rows(FunctionCallInfo fcinfo, int place)
+dp_tables_rows(FunctionCallInfo fcinfo, int place)
 {
 	int64		rows = PG_GETARG_INT64(place);
 
 	if (rows < 1 || rows > PG_INT32_MAX)
-		dp_bridge_raise_parameter("max_rows must be from 1 to 2147483647",
-								  "It is the number of rows of a privacy "
-								  "unit that count.");
+		dp_base_raise_parameter("max_rows must be from 1 to 2147483647",
+								"It is the number of rows of a privacy "
+								"unit that count.");
 	return (double) rows;
 }
 
@@ -160,21 +160,21 @@ check_form(FunctionCallInfo fcinfo, const char *function)
 						 function)));
 }
 
-/* dp_synth_check_place: see tables_internal.h. */
+/* dp_tables_check_place: see tables_internal.h. */
 void
-dp_synth_check_place(FunctionCallInfo fcinfo, const char *function)
+dp_tables_check_place(FunctionCallInfo fcinfo, const char *function)
 {
-	dp_bridge_require_preload();
-	dp_bridge_forbid_serializable();
-	dp_bridge_forbid_parallel();
+	dp_base_require_preload();
+	dp_base_forbid_serializable();
+	dp_base_forbid_parallel();
 	check_form(fcinfo, function);
 }
 
-/* dp_synth_request: see tables_internal.h. */
+/* dp_tables_request: see tables_internal.h. */
 void
-dp_synth_request(dp_ledger_request *out, const char *dataset,
-				 const dp_ledger_standing *standing, int64 fingerprint,
-				 const dp_charge *charge, const char *mechanism)
+dp_tables_request(dp_ledger_request *out, const char *dataset,
+				  const dp_ledger_standing *standing, int64 fingerprint,
+				  const dp_charge *charge, const char *mechanism)
 {
 	MemSet(out, 0, sizeof(*out));
 	namestrcpy(&out->dataset, dataset);
@@ -268,7 +268,7 @@ insert_record(const dp_task_call *call)
 	row.role = call->asking;
 	row.dataset = call->dataset;
 	row.at = call->now;
-	row.cluster = dp_bridge_cluster_id();
+	row.cluster = dp_base_cluster_id();
 	row.what = unconstify(char *, call->text);
 	dp_catalog_insert_rows(&released, &row, 1);
 	return DP_TASK_DONE;
@@ -308,57 +308,58 @@ run(const dp_task_call *call, dp_task_reply *reply)
 
 static const dp_task_methods methods = {forget_all, run, write_all};
 
-/* dp_synth_releases_init: register the tasks, in every process. */
+/* dp_tables_releases_init: register the tasks, in every process. */
 void
-dp_synth_releases_init(void)
+dp_tables_releases_init(void)
 {
 	dp_ledger_register_task(DP_TASK_RELEASE, &methods);
 }
 
 /* ---- the connection's side ---- */
 
-/* dp_synth_relation_name: see tables_internal.h. */
+/* dp_tables_relation_name: see tables_internal.h. */
 char *
-dp_synth_relation_name(Oid relid)
+dp_tables_relation_name(Oid relid)
 {
 	if (get_rel_name(relid) == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("relation with OID %u does not exist", relid),
-				 errdetail("%s", dp_ledger_told_uncharged()),
+				 errdetail("%s", dp_ledger_uncharged_text()),
 				 errhint("It may have been dropped since the statement "
 						 "began.")));
 	return dp_protect_qualified_name(relid);
 }
 
-/* dp_synth_record_begin: see tables_internal.h. */
+/* dp_tables_record_begin: see tables_internal.h. */
 void
-dp_synth_record_begin(dp_synth_record *record, const char *mechanism,
-					  const dp_reading *reading)
+dp_tables_record_begin(dp_tables_record *record, const char *mechanism,
+					   const dp_reading *reading)
 {
 	record->mechanism = mechanism;
-	record->relation = reading ? dp_synth_relation_name(reading->relid) :
+	record->relation = reading ? dp_tables_relation_name(reading->relid) :
 		NULL;
-	record->base = reading ? dp_synth_relation_name(reading->base) : NULL;
+	record->base = reading ? dp_tables_relation_name(reading->base) : NULL;
 	record->columns = NIL;
 	initStringInfo(&record->parameters);
 }
 
-/* dp_synth_record_universe: the columns, and the number of cells. */
+/* dp_tables_record_universe: the columns, and the number of cells. */
 void
-dp_synth_record_universe(dp_synth_record *record, const dp_universe *universe)
+dp_tables_record_universe(dp_tables_record *record,
+						  const dp_universe *universe)
 {
 	int			i;
 
 	for (i = 0; i < universe->naxes; i++)
 		record->columns = lappend(record->columns,
 								  NameStr(universe->axes[i]->name));
-	dp_synth_record_integer(record, "cells", universe->size);
+	dp_tables_record_integer(record, "cells", universe->size);
 }
 
 /* Begin a parameter: its name. */
 static StringInfo
-start_parameter(dp_synth_record *record, const char *name)
+start_parameter(dp_tables_record *record, const char *name)
 {
 	StringInfo	out = &record->parameters;
 
@@ -369,21 +370,21 @@ start_parameter(dp_synth_record *record, const char *name)
 	return out;
 }
 
-/* dp_synth_record_number: see tables_internal.h; digits are a JSON number. */
+/* dp_tables_record_number: see tables_internal.h; digits are a JSON number. */
 void
-dp_synth_record_number(dp_synth_record *record, const char *name,
-					   const char *digits)
+dp_tables_record_number(dp_tables_record *record, const char *name,
+						const char *digits)
 {
 	appendStringInfoString(start_parameter(record, name),
 						   digits ? digits : "null");
 }
 
-/* dp_synth_record_integer: see tables_internal.h. */
+/* dp_tables_record_integer: see tables_internal.h. */
 void
-dp_synth_record_integer(dp_synth_record *record, const char *name,
-						int64 value)
+dp_tables_record_integer(dp_tables_record *record, const char *name,
+						 int64 value)
 {
-	dp_synth_record_number(record, name, psprintf(INT64_FORMAT, value));
+	dp_tables_record_number(record, name, psprintf(INT64_FORMAT, value));
 }
 
 static void
@@ -406,25 +407,25 @@ append_texts(StringInfo out, const List *texts)
 	appendStringInfoChar(out, ']');
 }
 
-/* dp_synth_record_texts: see tables_internal.h. */
+/* dp_tables_record_texts: see tables_internal.h. */
 void
-dp_synth_record_texts(dp_synth_record *record, const char *name,
-					  const List *texts)
+dp_tables_record_texts(dp_tables_record *record, const char *name,
+					   const List *texts)
 {
 	append_texts(start_parameter(record, name), texts);
 }
 
-/* dp_synth_record_text: see tables_internal.h; text NULL: null. */
+/* dp_tables_record_text: see tables_internal.h; text NULL: null. */
 void
-dp_synth_record_text(dp_synth_record *record, const char *name,
-					 const char *text)
+dp_tables_record_text(dp_tables_record *record, const char *name,
+					  const char *text)
 {
 	StringInfoData json;
 
 	initStringInfo(&json);
 	if (text)
 		escape_json(&json, text);
-	dp_synth_record_number(record, name, text ? json.data : NULL);
+	dp_tables_record_number(record, name, text ? json.data : NULL);
 	pfree(json.data);
 }
 
@@ -441,7 +442,7 @@ append_text(StringInfo out, const char *name, const char *text)
 }
 
 static char *
-record_text(const dp_synth_record *record)
+record_text(const dp_tables_record *record)
 {
 	StringInfoData out;
 
@@ -458,9 +459,9 @@ record_text(const dp_synth_record *record)
 	return out.data;
 }
 
-/* dp_synth_charge: see tables_internal.h. */
+/* dp_tables_charge: see tables_internal.h. */
 int64
-dp_synth_charge(dp_ledger_request *request, const dp_synth_record *record)
+dp_tables_charge(dp_ledger_request *request, const dp_tables_record *record)
 {
 	dp_ledger_receipt receipt;
 	dp_task_reply reply;
@@ -504,14 +505,14 @@ try_complete(const char *dataset, int64 id, double error,
 }
 
 /*
- * dp_synth_finish: see tables_internal.h.  What was drawn has been paid for,
+ * dp_tables_finish: see tables_internal.h.  What was drawn has been paid for,
  * so it is returned even if the record cannot be completed, unless there is a
  * cancel. Completing may be done more than once, so it is retried for some
  * time: the worker may end in the middle of it, or be out of room.
  */
 void
-dp_synth_finish(const char *dataset, int64 id, double error,
-				const char *results)
+dp_tables_finish(const char *dataset, int64 id, double error,
+				 const char *results)
 {
 	TimestampTz end = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
 												  COMPLETE_PATIENCE);
@@ -520,7 +521,7 @@ dp_synth_finish(const char *dataset, int64 id, double error,
 	while ((failure = try_complete(dataset, id, error, results)) != NULL &&
 		   may_pass(failure->sqlerrcode) && GetCurrentTimestamp() < end)
 	{
-		dp_bridge_wait(COMPLETE_PAUSE);
+		dp_base_wait(COMPLETE_PAUSE);
 	}
 	if (failure)
 		ereport(WARNING,

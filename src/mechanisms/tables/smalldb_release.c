@@ -73,8 +73,8 @@ read_count(FunctionCallInfo fcinfo, int place, const char *name, int64 least)
 		return 0;
 	x = PG_GETARG_INT64(place);
 	if (x < least || x > INT64CONST(1) << 40)
-		dp_bridge_raise_parameter(psprintf("%s must be from " INT64_FORMAT
-										   " to 2^40", name, least),
+		dp_base_raise_parameter(psprintf("%s must be from " INT64_FORMAT
+										 " to 2^40", name, least),
 								   "Give a whole number.");
 	return (uint64) x;
 }
@@ -84,43 +84,44 @@ static double
 smalldb_read_number(FunctionCallInfo fcinfo, int place, const char *name,
 					double most)
 {
-	Numeric		number = dp_bridge_number(fcinfo, place);
+	Numeric		number = dp_base_number(fcinfo, place);
 	double		x;
 
 	if (number == NULL)
 		return -1;
 	x = dp_numeric_to_double(number);
 	if (!(x > 0 && x <= most))
-		dp_bridge_raise_parameter(psprintf("%s must be above 0 and at most "
-										   "%g", name, most),
+		dp_base_raise_parameter(psprintf("%s must be above 0 and at most "
+										 "%g", name, most),
 								   "See the comment of dp_smalldb_error.");
 	return x;
 }
 
 static double
-error_of(const dp_synth_smalldb_terms *q, uint64 size)
+error_of(const dp_tables_smalldb_terms *q, uint64 size)
 {
 	double		error = q->queries > 0 ?
-	dp_model_smalldb_size_error((double) q->queries, size) : 1;
+	dp_models_smalldb_size_error((double) q->queries, size) : 1;
 
 	if (q->dimension > 0)
 		error = fmin(error,
-					 dp_model_smalldb_size_error_for_dimension(q->universe,
-															   q->dimension,
-															   size));
+					 dp_models_smalldb_size_error_for_dimension(q->universe,
+																q->dimension,
+																size));
 	return error +
-		dp_model_smalldb_net_error(dp_model_smalldb_log_candidates(q->universe,
-																   size),
-								   q->n, q->epsilon, q->beta);
+		dp_models_smalldb_net_error(
+				dp_models_smalldb_log_candidates(q->universe,
+																	 size),
+									q->n, q->epsilon, q->beta);
 }
 
 static bool
-smalldb_is_feasible(const dp_synth_smalldb_terms *q, uint64 size,
+smalldb_is_feasible(const dp_tables_smalldb_terms *q, uint64 size,
 					dp_smalldb_shape *shape)
 {
-	return dp_model_smalldb_shape_make(q->universe, Max(q->queries, 1), size,
-									   shape) == DP_OK &&
-		dp_model_smalldb_memory(shape) > 0;
+	return dp_models_smalldb_shape_make(q->universe, Max(q->queries, 1), size,
+										shape) == DP_OK &&
+		dp_models_smalldb_memory(shape) > 0;
 }
 
 /*
@@ -128,7 +129,7 @@ smalldb_is_feasible(const dp_synth_smalldb_terms *q, uint64 size,
  *	  The size with the least error that can be searched; 1 when none can.
  */
 static uint64
-smalldb_best_size(const dp_synth_smalldb_terms *q)
+smalldb_best_size(const dp_tables_smalldb_terms *q)
 {
 	dp_smalldb_shape shape;
 	double		least = error_of(q, 1);
@@ -156,14 +157,14 @@ smalldb_best_size(const dp_synth_smalldb_terms *q)
 static double
 smalldb_alpha(uint64 queries, uint64 size)
 {
-	/* any number whose ceil is the size; see dp_model_smalldb_size */
+	/* any number whose ceil is the size; see dp_models_smalldb_size */
 	return queries > 2 ?
 		sqrt(log((double) queries) / ((double) size - .5)) : 2;
 }
 
 /* The size that the arguments ask for. */
 static uint64
-size_of(const dp_synth_smalldb_terms *q, double alpha, uint64 size)
+size_of(const dp_tables_smalldb_terms *q, double alpha, uint64 size)
 {
 	dp_status	status;
 	uint64		other;
@@ -174,39 +175,39 @@ size_of(const dp_synth_smalldb_terms *q, double alpha, uint64 size)
 		return smalldb_best_size(q);
 	status = DP_E_RANGE;
 	if (q->queries > 0)
-		status = dp_model_smalldb_size((double) q->queries, alpha, &size);
+		status = dp_models_smalldb_size((double) q->queries, alpha, &size);
 	if (q->dimension > 0 &&
-		dp_model_smalldb_size_for_dimension(q->universe, q->dimension, alpha,
-											&other) == DP_OK)
+		dp_models_smalldb_size_for_dimension(q->universe, q->dimension, alpha,
+											 &other) == DP_OK)
 	{
 		size = status == DP_OK ? Min(size, other) : other;
 		status = DP_OK;
 	}
 	if (status != DP_OK)
-		dp_bridge_raise_parameter("there is no size for this alpha",
-								  "At least 3 queries are needed, and an "
-								  "alpha that is not tiny.");
+		dp_base_raise_parameter("there is no size for this alpha",
+								"At least 3 queries are needed, and an "
+								"alpha that is not tiny.");
 	return size;
 }
 
 static void
-read_question(FunctionCallInfo fcinfo, dp_synth_smalldb_terms *q)
+read_question(FunctionCallInfo fcinfo, dp_tables_smalldb_terms *q)
 {
 	q->universe = read_count(fcinfo, ARG_UNIVERSE, "universe", 1);
 	q->queries = read_count(fcinfo, ARG_QUERIES, "queries", 1);
 	q->dimension = read_count(fcinfo, ARG_DIMENSION, "vc_dimension", 1);
 	q->n = (double) read_count(fcinfo, ERROR_N, "n", 1);
 	q->epsilon = smalldb_read_number(fcinfo, ERROR_EPSILON, "epsilon", 1e12) /
-		dp_synth_rows(fcinfo, ERROR_ROWS);
-	q->beta = dp_synth_failure(fcinfo, ARG_CONFIDENCE);
+		dp_tables_rows(fcinfo, ERROR_ROWS);
+	q->beta = dp_tables_failure(fcinfo, ARG_CONFIDENCE);
 	if (q->dimension > 100000)
-		dp_bridge_raise_parameter("vc_dimension must be at most 100000",
-								  "A larger one promises nothing.");
+		dp_base_raise_parameter("vc_dimension must be at most 100000",
+								"A larger one promises nothing.");
 	if (q->universe > 0 && q->queries == 0 && q->dimension == 0)
-		dp_bridge_raise_parameter("queries and vc_dimension must not both "
-								  "be NULL",
-								  "Give the number of queries, or a bound on "
-								  "what they can tell apart.");
+		dp_base_raise_parameter("queries and vc_dimension must not both "
+								"be NULL",
+								"Give the number of queries, or a bound on "
+								"what they can tell apart.");
 }
 
 PG_FUNCTION_INFO_V1(dp_synth_sql_smalldb_error);
@@ -226,7 +227,7 @@ PG_FUNCTION_INFO_V1(dp_synth_sql_smalldb_error);
 Datum
 dp_synth_sql_smalldb_error(PG_FUNCTION_ARGS)
 {
-	dp_synth_smalldb_terms q;
+	dp_tables_smalldb_terms q;
 	dp_smalldb_shape shape;
 	Datum		values[6];
 	bool		nulls[6] = {false};
@@ -247,16 +248,16 @@ dp_synth_sql_smalldb_error(PG_FUNCTION_ARGS)
 	nulls[1] = alpha > 1;
 	values[1] = Float8GetDatum(alpha);
 	values[2] = Float8GetDatum(rint(exp(
-						dp_model_smalldb_log_candidates(q.universe, size))));
+						dp_models_smalldb_log_candidates(q.universe, size))));
 	nulls[3] = q.queries == 0;
 	values[3] = BoolGetDatum(smalldb_is_feasible(&q, size, &shape));
 	values[4] = Float8GetDatum(error_of(&q, size));
 	nulls[5] = q.queries == 0;
 	values[5] = Float8GetDatum(nulls[5] ? 0 :
-							   dp_model_smalldb_theorem_alpha(
+							   dp_models_smalldb_theorem_alpha(
 								q.universe, (double) q.queries, q.n,
 								q.epsilon, q.beta));
-	PG_RETURN_DATUM(dp_bridge_make_row(fcinfo, values, nulls));
+	PG_RETURN_DATUM(dp_base_make_row(fcinfo, values, nulls));
 }
 
 /* ----------------
@@ -267,14 +268,14 @@ dp_synth_sql_smalldb_error(PG_FUNCTION_ARGS)
 
 /* queries_read: queries given as texts; not NULL. */
 static void
-queries_read(dp_synth_queries *out, const dp_universe *universe,
+queries_read(dp_tables_queries *out, const dp_universe *universe,
 			 ArrayType *texts)
 {
 	ListCell   *lc;
 
 	MemSet(out, 0, sizeof(*out));
 	out->universe = universe;
-	out->texts = dp_block_predicate_texts(texts);
+	out->texts = dp_split_predicate_texts(texts);
 	out->n = list_length(out->texts);
 	foreach(lc, out->texts)
 	{
@@ -286,7 +287,7 @@ queries_read(dp_synth_queries *out, const dp_universe *universe,
 
 /* queries_marginals: one query for each cell of each table. */
 static void
-queries_marginals(dp_synth_queries *out, const dp_universe *universe,
+queries_marginals(dp_tables_queries *out, const dp_universe *universe,
 				  int k)
 {
 	int			i;
@@ -343,7 +344,7 @@ coarse(int32 weight, uint64 one)
  *	  fit into memory.
  */
 static uint8 *
-queries_expand(const dp_synth_queries *queries, uint64 one)
+queries_expand(const dp_tables_queries *queries, uint64 one)
 {
 	const dp_universe *universe = queries->universe;
 	uint8	   *weights = MemoryContextAllocExtended(
@@ -382,26 +383,26 @@ queries_expand(const dp_synth_queries *queries, uint64 one)
  *		scans on all processors that the connection may use.
  *
  * Threads.  PostgreSQL is not thread-safe, so those here run
- * dp_model_smalldb_step and nothing else: they call no function of the server,
- * have every signal blocked, and touch only the memory of the selection, which
- * was allocated before they started.  This process's own thread scans with
- * them, chunk by chunk, and checks for interrupts and shows progress in
- * between.  Whatever ends the scan, an error or the end of the process, the
- * threads are told and waited for before the memory can go: hence the cleanup
- * that runs for FATAL too.
+ * dp_models_smalldb_step and nothing else: they call no function of the
+ * server, have every signal blocked, and touch only the memory of the
+ * selection, which was allocated before they started.  This process's own
+ * thread scans with them, chunk by chunk, and checks for interrupts and shows
+ * progress in between.  Whatever ends the scan, an error or the end of the
+ * process, the threads are told and waited for before the memory can go: hence
+ * the cleanup that runs for FATAL too.
  * ----------------
  */
 
 typedef struct selection
 {
-	dp_synth_selection terms;
+	dp_tables_selection terms;
 	uint8	   *weights;
-	void	   *memory;			/* of dp_model_smalldb_memory */
+	void	   *memory;			/* of dp_models_smalldb_memory */
 	dp_smalldb	problem;
 	int			count;			/* of workers, our own the first */
 	dp_smalldb_worker workers[DP_SMALLDB_THREADS + 1];
 	dp_threads threads;
-	dp_synth_teller teller;
+	dp_tables_reporter teller;
 } selection;
 
 /*
@@ -424,7 +425,7 @@ stop_threads(int code, Datum arg)
 	selection  *s = (selection *) DatumGetPointer(arg);
 
 	atomic_store(&s->problem.cancel, true);
-	dp_mech_threads_join(&s->threads);
+	dp_numbers_threads_join(&s->threads);
 }
 
 static void
@@ -433,19 +434,19 @@ scan(selection *s, dp_smalldb_scan kind, uint64 level)
 	dp_phase phase = kind == DP_SMALLDB_HISTOGRAM ?
 	DP_PHASE_SCANNING : DP_PHASE_FINDING;
 
-	dp_model_smalldb_begin(&s->problem, kind, level);
+	dp_models_smalldb_begin(&s->problem, kind, level);
 	s->threads.count = 0;
 	PG_ENSURE_ERROR_CLEANUP(stop_threads, PointerGetDatum(s));
 	{
-		dp_model_smalldb_threads_start(&s->threads, s->workers + 1,
-									   s->count - 1);
-		while (dp_model_smalldb_step(&s->workers[0]))
+		dp_models_smalldb_threads_start(&s->threads, s->workers + 1,
+										s->count - 1);
+		while (dp_models_smalldb_step(&s->workers[0]))
 		{
 			CHECK_FOR_INTERRUPTS();
-			dp_synth_tell_progress(&s->teller, phase,
-								   (int64) atomic_load(&s->problem.done));
+			dp_tables_report_progress(&s->teller, phase,
+									  (int64) atomic_load(&s->problem.done));
 		}
-		dp_mech_threads_join(&s->threads);
+		dp_numbers_threads_join(&s->threads);
 	}
 	PG_END_ENSURE_ERROR_CLEANUP(stop_threads, PointerGetDatum(s));
 }
@@ -472,11 +473,11 @@ begin(const void *data, Size size, int64 ncounts, dp_reader_source source,
 	Size		filled = 0;
 	Size		n;
 
-	s->terms = *(const dp_synth_selection *) data;
+	s->terms = *(const dp_tables_selection *) data;
 	if (ncounts != (int64) s->terms.shape.cells)
 		elog(ERROR, "selection counts other cells than it is of");
 	s->weights = allocate(weights_size(&s->terms.shape));
-	s->memory = allocate(dp_model_smalldb_memory(&s->terms.shape));
+	s->memory = allocate(dp_models_smalldb_memory(&s->terms.shape));
 	while ((piece = source(context, &n)) != NULL)
 	{
 		if (n > weights_size(&s->terms.shape) - filled)
@@ -533,28 +534,28 @@ choose(selection *s, const int64 *counts, int64 n, uint32 *cells)
 	uint64		rank = 0;
 	int			i;
 
-	dp_bridge_check_status(dp_model_smalldb_make(shape, s->weights, counts, n,
-												 s->memory, &s->problem),
-						   "score candidates");
-	worker_size = dp_model_smalldb_worker_memory(&s->problem);
+	dp_base_check_status(dp_models_smalldb_make(shape, s->weights, counts, n,
+												s->memory, &s->problem),
+						 "score candidates");
+	worker_size = dp_models_smalldb_worker_memory(&s->problem);
 	s->count = s->terms.workers;
 	worker_memory = allocate(worker_size * s->count);
 	for (i = 0; i < s->count; i++)
-		dp_model_smalldb_worker_make(&s->problem,
-									 worker_memory + worker_size * i,
-									 &s->workers[i]);
+		dp_models_smalldb_worker_make(&s->problem,
+									  worker_memory + worker_size * i,
+									  &s->workers[i]);
 	scan(s, DP_SMALLDB_HISTOGRAM, 0);
-	dp_bridge_check_status(
-		dp_model_smalldb_draw(dp_bridge_source(), &s->problem, &s->terms.rate,
-							  s->workers, s->count,
-							  allocate(
-								dp_model_smalldb_draw_memory(&s->problem)),
-							  &level, &rank), "select a candidate");
+	dp_base_check_status(
+		dp_models_smalldb_draw(dp_base_source(), &s->problem, &s->terms.rate,
+							   s->workers, s->count,
+							   allocate(
+								dp_models_smalldb_draw_memory(&s->problem)),
+							   &level, &rank), "select a candidate");
 	scan(s, DP_SMALLDB_LEVEL, level);
-	dp_model_smalldb_unrank(&s->problem,
-							dp_model_smalldb_candidate(&s->workers[0], rank),
-							cells);
-	explicit_bzero(s->memory, dp_model_smalldb_memory(shape));
+	dp_models_smalldb_unrank(&s->problem,
+							 dp_models_smalldb_candidate(&s->workers[0], rank),
+							 cells);
+	explicit_bzero(s->memory, dp_models_smalldb_memory(shape));
 	explicit_bzero(worker_memory, worker_size * s->count);
 }
 
@@ -563,9 +564,9 @@ static void
 finish(void *state, const int64 *counts, dp_reader_sink sink, void *context)
 {
 	selection  *s = state;
-	Size		size = offsetof(dp_synth_selected, cells) +
+	Size		size = offsetof(dp_tables_selected, cells) +
 	sizeof(uint32) * s->terms.shape.size;
-	dp_synth_selected *selected = palloc0(size);
+	dp_tables_selected *selected = palloc0(size);
 	int64	   *truths = query_counts(s, counts);
 
 	s->teller.sink = sink;
@@ -579,11 +580,11 @@ finish(void *state, const int64 *counts, dp_reader_sink sink, void *context)
 
 static const dp_use_methods methods = {begin, finish};
 
-/* dp_synth_smalldb_init: from _PG_init, in every process. */
+/* dp_tables_smalldb_init: from _PG_init, in every process. */
 void
-dp_synth_smalldb_init(void)
+dp_tables_smalldb_init(void)
 {
-	dp_reading_register(DP_USE_SMALLDB, &methods);
+	dp_readings_register(DP_USE_SMALLDB, &methods);
 }
 
 #define BETA .05				/* of the error that is shown */
@@ -607,7 +608,7 @@ typedef struct smalldb
 	bool		whole_rows;		/* of the relation's type */
 	bool		weighted;		/* a last column tells n / m */
 	dp_universe *universe;
-	dp_synth_queries queries;
+	dp_tables_queries queries;
 	uint8	   *weights;
 	dp_reading *reading;
 	double		alpha;
@@ -620,7 +621,7 @@ typedef struct smalldb
 	dp_rational rate;
 	int64		id;				/* of the charge */
 	Size		sent;			/* bytes of weights */
-	dp_synth_selected *selected;
+	dp_tables_selected *selected;
 } smalldb;
 
 static double
@@ -641,14 +642,14 @@ smalldb_read_relation(FunctionCallInfo fcinfo, bool *whole_rows)
 	*whole_rows = OidIsValid(relid);
 	if (*whole_rows)
 		return relid;
-	if (dp_bridge_declared_type(fcinfo, ARG_RELATION) == ANYELEMENTOID)
+	if (dp_base_declared_type(fcinfo, ARG_RELATION) == ANYELEMENTOID)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("relation must be a name or a row of a table, not of "
 						"type %s", format_type_be(type)),
 				 errhint("Write 'patients' or NULL::patients.")));
-	dp_bridge_require_argument(fcinfo, ARG_RELATION, "relation of dp_smalldb",
-							   "Write its name.");
+	dp_base_require_argument(fcinfo, ARG_RELATION, "relation of dp_smalldb",
+							 "Write its name.");
 	return PG_GETARG_OID(ARG_RELATION);
 }
 
@@ -656,13 +657,13 @@ static void
 smalldb_read_workload(FunctionCallInfo fcinfo, smalldb *s)
 {
 	bool		marginals =
-	dp_bridge_declared_type(fcinfo, ARG_WORKLOAD) == INT4OID;
+	dp_base_declared_type(fcinfo, ARG_WORKLOAD) == INT4OID;
 
-	dp_bridge_require_argument(fcinfo, ARG_WORKLOAD,
-							   marginals ? "marginals of dp_smalldb" :
-							   "queries of dp_smalldb",
-							   "Give predicates, or how many columns a "
-							   "marginal has.");
+	dp_base_require_argument(fcinfo, ARG_WORKLOAD,
+							 marginals ? "marginals of dp_smalldb" :
+							 "queries of dp_smalldb",
+							 "Give predicates, or how many columns a "
+							 "marginal has.");
 	if (marginals)
 		queries_marginals(&s->queries, s->universe,
 						  PG_GETARG_INT32(ARG_WORKLOAD));
@@ -679,13 +680,13 @@ size_for_alpha(smalldb *s, Numeric alpha)
 
 	s->alpha = dp_numeric_to_double(alpha);
 	if (!(s->alpha > 0 && s->alpha <= 1))
-		dp_bridge_raise_parameter("alpha must be above 0 and at most 1",
-								  "It is an error, as a fraction of the "
-								  "rows.");
+		dp_base_raise_parameter("alpha must be above 0 and at most 1",
+								"It is an error, as a fraction of the "
+								"rows.");
 	s->alpha_digits = dp_numeric_text(alpha);
-	dp_bridge_check_status(dp_model_smalldb_size((double) s->queries.n,
-												 s->alpha, &size),
-						   "find the number of candidates");
+	dp_base_check_status(dp_models_smalldb_size((double) s->queries.n,
+												s->alpha, &size),
+						 "find the number of candidates");
 	return size;
 }
 
@@ -693,16 +694,16 @@ size_for_alpha(smalldb *s, Numeric alpha)
 static uint64
 best_size(FunctionCallInfo fcinfo, smalldb *s)
 {
-	dp_synth_smalldb_terms terms = {0};
+	dp_tables_smalldb_terms terms = {0};
 	uint64		size;
 
 	if (s->n == 0)
-		dp_bridge_require_argument(fcinfo, ARG_ALPHA,
-								   "alpha of dp_smalldb without n",
-								   "Give alpha => 0.3, an error as a fraction "
-								   "of the rows, or n, if it is public; "
-								   "dp_smalldb_error shows what an alpha "
-								   "means.");
+		dp_base_require_argument(fcinfo, ARG_ALPHA,
+								 "alpha of dp_smalldb without n",
+								 "Give alpha => 0.3, an error as a fraction "
+								 "of the rows, or n, if it is public; "
+								 "dp_smalldb_error shows what an alpha "
+								 "means.");
 	terms.universe = (uint64) s->universe->size;
 	terms.queries = (uint64) s->queries.n;
 	terms.n = (double) s->n;
@@ -727,17 +728,17 @@ best_size(FunctionCallInfo fcinfo, smalldb *s)
 static void
 read_alpha(FunctionCallInfo fcinfo, smalldb *s)
 {
-	Numeric		alpha = dp_bridge_number(fcinfo, ARG_ALPHA);
+	Numeric		alpha = dp_base_number(fcinfo, ARG_ALPHA);
 
 	if (s->queries.n <= 2)
-		dp_bridge_raise_parameter("dp_smalldb needs at least 3 queries",
-								  "For fewer, dp_count with FILTER is more "
-								  "accurate.");
-	dp_bridge_check_status(
-		dp_model_smalldb_shape_make((uint64) s->universe->size,
-									(uint64) s->queries.n,
-									alpha == NULL ? best_size(fcinfo, s) :
-									size_for_alpha(s, alpha), &s->shape),
+		dp_base_raise_parameter("dp_smalldb needs at least 3 queries",
+								"For fewer, dp_count with FILTER is more "
+								"accurate.");
+	dp_base_check_status(
+		dp_models_smalldb_shape_make((uint64) s->universe->size,
+									 (uint64) s->queries.n,
+									 alpha == NULL ? best_size(fcinfo, s) :
+									 size_for_alpha(s, alpha), &s->shape),
 		"find the number of candidates");
 }
 
@@ -752,18 +753,18 @@ check_feasible(const smalldb *s)
 	uint64		size = shape->size;
 	uint64		cells = shape->cells;
 
-	if (dp_model_smalldb_memory(shape) > 0)
+	if (dp_models_smalldb_memory(shape) > 0)
 		return;
 	while (size > 1 &&
-		   (dp_model_smalldb_shape_make(shape->cells, shape->queries, size,
-										&other) != DP_OK ||
-			dp_model_smalldb_memory(&other) == 0))
+		   (dp_models_smalldb_shape_make(shape->cells, shape->queries, size,
+										 &other) != DP_OK ||
+			dp_models_smalldb_memory(&other) == 0))
 		size = size > 64 ? size / 2 : size - 1;
 	alpha = sqrt(log((double) shape->queries) / (double) size);
 	while (cells > 1 &&
-		   (dp_model_smalldb_shape_make(cells, shape->queries, shape->size,
-										&other) != DP_OK ||
-			dp_model_smalldb_memory(&other) == 0))
+		   (dp_models_smalldb_shape_make(cells, shape->queries, shape->size,
+										 &other) != DP_OK ||
+			dp_models_smalldb_memory(&other) == 0))
 		cells = cells > 64 ? cells / 2 : cells - 1;
 	universes = psprintf("universe of at most %llu cells (fewer columns or "
 						 "bins)", (unsigned long long) cells);
@@ -777,8 +778,8 @@ check_feasible(const smalldb *s)
 					   (unsigned long long) shape->cells,
 					   (unsigned long long) shape->size, s->alpha,
 					   (unsigned long long) shape->queries,
-					   dp_model_smalldb_log_candidates(shape->cells,
-													   shape->size) /
+					   dp_models_smalldb_log_candidates(shape->cells,
+														shape->size) /
 					   M_LN10, log10((double) DP_SMALLDB_CANDIDATES),
 					   log10((double) DP_SMALLDB_WORK)),
 			 errhint("%s; dp_synthesize has no such limit.%s", alpha <= 1 ?
@@ -799,7 +800,7 @@ choose_granules(smalldb *s)
 	while (s->queries.weighted && finer.one < DP_SMALLDB_ONE)
 	{
 		finer.one *= 2;
-		if (dp_model_smalldb_memory(&finer) == 0)
+		if (dp_models_smalldb_memory(&finer) == 0)
 			break;
 		s->shape.one = finer.one;
 	}
@@ -819,8 +820,8 @@ choose_granules(smalldb *s)
 static double
 table_error(const smalldb *s)
 {
-	return dp_model_smalldb_size_error((double) s->shape.queries,
-									   s->shape.size) +
+	return dp_models_smalldb_size_error((double) s->shape.queries,
+										s->shape.size) +
 		(s->queries.weighted ? 1 / (double) s->shape.one : 0);
 }
 
@@ -831,10 +832,10 @@ smalldb_read_n(FunctionCallInfo fcinfo, smalldb *s)
 		return;
 	s->n = PG_GETARG_INT64(ARG_N);
 	if (s->n < 1)
-		dp_bridge_raise_parameter("n must be at least 1",
-								  "It is the number of rows, if that is "
-								  "public; without it a part of epsilon is "
-								  "spent on a noisy count.");
+		dp_base_raise_parameter("n must be at least 1",
+								"It is the number of rows, if that is "
+								"public; without it a part of epsilon is "
+								"spent on a noisy count.");
 }
 
 /* ---- its price ---- */
@@ -851,22 +852,24 @@ smalldb_plan_price(smalldb *s)
 
 	if (s->n == 0)
 	{
-		status = dp_mech_rational_multiply(&whole, &share, &s->count_epsilon);
+		status = dp_numbers_rational_multiply(&whole, &share,
+											  &s->count_epsilon);
 		if (status == DP_OK)
-			status = dp_mech_rational_multiply(&whole, &rest, &s->epsilon);
+			status = dp_numbers_rational_multiply(&whole, &rest, &s->epsilon);
 		if (status == DP_OK)
-			status = dp_acct_rho_from_laplace(s->reading->sensitivity,
-											  &s->count_epsilon, &rho);
+			status = dp_accounting_rho_from_laplace(s->reading->sensitivity,
+													&s->count_epsilon, &rho);
 	}
 	if (status == DP_OK)
-		status = dp_acct_rho_from_exponential(&s->epsilon, &s->charge.rho);
+		status = dp_accounting_rho_from_exponential(&s->epsilon,
+													&s->charge.rho);
 	if (status == DP_OK)
-		status = dp_mech_selection_rate(&s->epsilon, s->shape.size *
-										s->shape.one *
-										s->reading->sensitivity, false,
-										&s->rate);
-	dp_bridge_check_status(status, "compute a charge");
-	s->charge.rho = dp_acct_fixed_add(s->charge.rho, rho);
+		status = dp_noise_selection_rate(&s->epsilon, s->shape.size *
+										 s->shape.one *
+										 s->reading->sensitivity, false,
+										 &s->rate);
+	dp_base_check_status(status, "compute a charge");
+	s->charge.rho = dp_accounting_fixed_add(s->charge.rho, rho);
 	dp_ledger_check_price(&s->reading->standing, s->reading->dataset,
 						  s->charge.epsilon);
 }
@@ -878,8 +881,8 @@ smalldb_plan_price(smalldb *s)
 static double
 smalldb_choice_error(const smalldb *s)
 {
-	double		rest = dp_model_smalldb_log_candidates(s->shape.cells,
-													   s->shape.size);
+	double		rest = dp_models_smalldb_log_candidates(s->shape.cells,
+														s->shape.size);
 	double		rows = (double) s->reading->sensitivity;
 	dp_scale	scale;
 
@@ -888,7 +891,7 @@ smalldb_choice_error(const smalldb *s)
 	scale = dp_workload_count_scale(s->reading->sensitivity,
 									&s->count_epsilon);
 	return 2 * rows * (rest - log(BETA / 2)) / epsilon_of(s) +
-		2 * dp_mech_laplace_error(&scale, BETA / 2);
+		2 * dp_noise_laplace_error(&scale, BETA / 2);
 }
 
 /* Sizes and the error they promise; before anything is charged. */
@@ -897,15 +900,15 @@ smalldb_show_plan(const smalldb *s)
 {
 	ereport(NOTICE,
 			(errmsg("universe of %s, %s, %s of %s each",
-					dp_synth_counted(s->shape.cells, "cell", "cells"),
-					dp_synth_counted(s->shape.queries, "query", "queries"),
-					dp_synth_counted(s->shape.candidates, "candidate",
-									 "candidates"),
-					dp_synth_counted(s->shape.size, "row", "rows")),
+					dp_tables_counted(s->shape.cells, "cell", "cells"),
+					dp_tables_counted(s->shape.queries, "query", "queries"),
+					dp_tables_counted(s->shape.candidates, "candidate",
+									  "candidates"),
+					dp_tables_counted(s->shape.size, "row", "rows")),
 			 errdetail("With probability %g no query is off by more than %.3g "
 					   "of the rows plus %.4g rows.%s", 1 - BETA,
 					   table_error(s), smalldb_choice_error(s),
-					   dp_reading_rows_text(s->reading))));
+					   dp_readings_rows_text(s->reading))));
 }
 
 /* The reading of all columns together; what it says of units is public. */
@@ -919,24 +922,24 @@ read_all_cells(const smalldb *s)
 	for (i = 0; i < table.naxes; i++)
 		axes[i] = i;
 	table.axes = axes;
-	return dp_reading_of_tables(s->relid, s->universe->naxes,
-								s->universe->axes, 1, &table);
+	return dp_readings_of_tables(s->relid, s->universe->naxes,
+								 s->universe->axes, 1, &table);
 }
 
 static void
 smalldb_read_request(FunctionCallInfo fcinfo, smalldb *s)
 {
-	dp_synth_check_place(fcinfo, "dp_smalldb");
+	dp_tables_check_place(fcinfo, "dp_smalldb");
 	s->relid = smalldb_read_relation(fcinfo, &s->whole_rows);
-	dp_bridge_require_argument(fcinfo, ARG_COLUMNS, "columns of dp_smalldb",
-							   "Write columns => ARRAY['smoker', 'ward'].");
+	dp_base_require_argument(fcinfo, ARG_COLUMNS, "columns of dp_smalldb",
+							 "Write columns => ARRAY['smoker', 'ward'].");
 	s->universe = dp_workload_make_universe(s->relid,
 											PG_GETARG_ARRAYTYPE_P(ARG_COLUMNS),
 											PG_ARGISNULL(ARG_BINS) ? NULL :
 											PG_GETARG_ARRAYTYPE_P(ARG_BINS),
 											DP_UNIVERSE_CELLS);
 	smalldb_read_workload(fcinfo, s);
-	s->epsilon = dp_bridge_epsilon(fcinfo, ARG_EPSILON, &s->charge.epsilon);
+	s->epsilon = dp_base_epsilon(fcinfo, ARG_EPSILON, &s->charge.epsilon);
 	smalldb_read_n(fcinfo, s);
 	s->reading = read_all_cells(s);
 	read_alpha(fcinfo, s);
@@ -1006,30 +1009,30 @@ pay(void *context)
 {
 	smalldb    *s = context;
 	dp_ledger_request request;
-	dp_synth_record record;
+	dp_tables_record record;
 
-	dp_synth_request(&request, s->reading->dataset, &s->reading->standing,
-					 s->reading->fingerprint, &s->charge, s->n == 0 ?
-					 "smalldb: count, exponential mechanism" :
-					 "smalldb: exponential mechanism");
+	dp_tables_request(&request, s->reading->dataset, &s->reading->standing,
+					  s->reading->fingerprint, &s->charge, s->n == 0 ?
+					  "smalldb: count, exponential mechanism" :
+					  "smalldb: exponential mechanism");
 	if (s->n == 0)
 		request.releases = 2;
-	dp_synth_record_begin(&record, "smalldb", s->reading);
-	dp_synth_record_universe(&record, s->universe);
-	dp_synth_record_integer(&record, "queries", s->queries.n);
+	dp_tables_record_begin(&record, "smalldb", s->reading);
+	dp_tables_record_universe(&record, s->universe);
+	dp_tables_record_integer(&record, "queries", s->queries.n);
 	if (s->queries.ntables > 0)
-		dp_synth_record_integer(&record, "marginals",
-								s->queries.tables[0].naxes);
+		dp_tables_record_integer(&record, "marginals",
+								 s->queries.tables[0].naxes);
 	else
-		dp_synth_record_texts(&record, "predicates", s->queries.texts);
-	dp_synth_record_number(&record, "alpha", s->alpha_digits);
+		dp_tables_record_texts(&record, "predicates", s->queries.texts);
+	dp_tables_record_number(&record, "alpha", s->alpha_digits);
 	if (s->queries.weighted)
-		dp_synth_record_integer(&record, "granules", (int64) s->shape.one);
-	dp_synth_record_integer(&record, "rows", (int64) s->shape.size);
-	dp_synth_record_integer(&record, "candidates",
-							(int64) s->shape.candidates);
-	s->id = dp_synth_charge(&request, &record);
-	dp_bridge_progress(DP_PHASE_READING, 0);
+		dp_tables_record_integer(&record, "granules", (int64) s->shape.one);
+	dp_tables_record_integer(&record, "rows", (int64) s->shape.size);
+	dp_tables_record_integer(&record, "candidates",
+							 (int64) s->shape.candidates);
+	s->id = dp_tables_charge(&request, &record);
+	dp_base_progress(DP_PHASE_READING, 0);
 }
 
 #define PIECE 16384				/* bytes of the source's pieces */
@@ -1053,7 +1056,7 @@ take_piece(void *context, const void *data, Size size)
 {
 	smalldb    *s = context;
 
-	if (!dp_synth_hear_progress(data))
+	if (!dp_tables_hear_progress(data))
 		memcpy(s->selected, data, size);
 }
 
@@ -1061,7 +1064,7 @@ take_piece(void *context, const void *data, Size size)
 static void
 draw(smalldb *s)
 {
-	dp_synth_selection selection;
+	dp_tables_selection selection;
 	dp_reading_use use = {DP_USE_SMALLDB, &selection, sizeof(selection),
 	smalldb_next_piece, pay, take_piece, s};
 
@@ -1073,12 +1076,12 @@ draw(smalldb *s)
 		selection.count = dp_workload_count_scale(s->reading->sensitivity,
 												  &s->count_epsilon);
 	selection.workers = smalldb_workers();
-	s->selected = palloc(offsetof(dp_synth_selected, cells) +
+	s->selected = palloc(offsetof(dp_tables_selected, cells) +
 						 sizeof(uint32) * s->shape.size);
-	dp_bridge_progress_begin(DP_WORK_SMALLDB, s->relid,
-							 2 * (int64) s->shape.candidates);
-	dp_reading_run(s->reading, &use);
-	dp_bridge_progress_end();
+	dp_base_progress_begin(DP_WORK_SMALLDB, s->relid,
+						   2 * (int64) s->shape.candidates);
+	dp_readings_run(s->reading, &use);
+	dp_base_progress_end();
 }
 
 PG_FUNCTION_INFO_V1(dp_synth_sql_smalldb);
@@ -1109,7 +1112,7 @@ dp_synth_sql_smalldb(PG_FUNCTION_ARGS)
 		smalldb_put_row(&s, result, s.selected->cells[i]);
 	error = table_error(&s) * (double) s.selected->n +
 	smalldb_choice_error(&s);
-	dp_synth_finish(s.reading->dataset, s.id, error,
-					psprintf("\"n\": " INT64_FORMAT, s.selected->n));
+	dp_tables_finish(s.reading->dataset, s.id, error,
+					 psprintf("\"n\": " INT64_FORMAT, s.selected->n));
 	return (Datum) 0;
 }

@@ -141,7 +141,7 @@ make_tables(dp_synthesis *s, const set_list *all, const set_list *wanted)
 		synthesize_raise_too_many("tables of counts", all->n,
 								  DP_SYNTHESIZE_TABLES);
 	for (i = 0; i < all->n; i++)
-		cells += dp_model_shape_cells(&s->terms.shape, all->set[i]);
+		cells += dp_models_shape_cells(&s->terms.shape, all->set[i]);
 	if (cells > DP_SYNTHESIZE_CELLS)
 		synthesize_raise_too_many("cells", cells, DP_SYNTHESIZE_CELLS);
 	s->cells = (int64) cells;
@@ -322,7 +322,7 @@ synthesis_sets(dp_synthesis *s, ArrayType *sets)
  * synthesis_reading
  *	  The reading of all tables, one after the other: of rows with a place on
  *	  every axis, so that all have the same sum, as the engine assumes.  Errors
- *	  of dp_reading_of_tables.
+ *	  of dp_readings_of_tables.
  */
 static dp_reading *
 synthesis_reading(const dp_synthesis *s)
@@ -342,8 +342,8 @@ synthesis_reading(const dp_synthesis *s)
 				axes[tables[i].naxes++] = k;
 		tables[i].axes = axes;
 	}
-	return dp_reading_of_whole_tables(s->universe->relid, s->universe->naxes,
-									  s->axes, s->terms.ntables, tables);
+	return dp_readings_of_whole_tables(s->universe->relid, s->universe->naxes,
+									   s->axes, s->terms.ntables, tables);
 }
 
 /* ----------------
@@ -389,8 +389,8 @@ read_shape(FunctionCallInfo fcinfo, dp_shape *shape)
 	deconstruct_array(PG_GETARG_ARRAYTYPE_P(ARG_SIZES), INT4OID,
 					  sizeof(int32), true, TYPALIGN_INT, &values, &nulls, &n);
 	if (n < 1 || n >= DP_SHAPE_COLUMNS)
-		dp_bridge_raise_parameter(psprintf("there must be from 1 to %d sizes",
-										   DP_SHAPE_COLUMNS - 1),
+		dp_base_raise_parameter(psprintf("there must be from 1 to %d sizes",
+										 DP_SHAPE_COLUMNS - 1),
 								   "Give the number of public values of each "
 								   "column.");
 	shape->columns = n;
@@ -398,9 +398,9 @@ read_shape(FunctionCallInfo fcinfo, dp_shape *shape)
 	{
 		shape->size[i] = nulls[i] ? 0 : DatumGetInt32(values[i]);
 		if (shape->size[i] < 1)
-			dp_bridge_raise_parameter("a size must be at least 1",
-									  "Give the number of public values of "
-									  "each column.");
+			dp_base_raise_parameter("a size must be at least 1",
+									"Give the number of public values of "
+									"each column.");
 	}
 }
 
@@ -433,18 +433,18 @@ choose(int n, int k)
 static double
 plain_sigma(FunctionCallInfo fcinfo, dp_fixed epsilon, double tables)
 {
-	Numeric		number = dp_bridge_number(fcinfo, ERROR_DELTA);
+	Numeric		number = dp_base_number(fcinfo, ERROR_DELTA);
 	dp_fixed	delta;
 	dp_fixed	rho;
 
 	if (number == NULL)
 		return 0;
-	delta = dp_bridge_check_number(number, "delta", DP_RANGE_INNER,
-								   DP_ROUND_DOWN, "It is a probability, well "
-								   "below one over the number of people.");
-	dp_bridge_check_status(dp_acct_zcdp_rho(epsilon, delta, &rho),
-						   "find sigma");
-	return sqrt(tables / (2 * dp_acct_fixed_approx(rho)));
+	delta = dp_base_check_number(number, "delta", DP_RANGE_INNER,
+								 DP_ROUND_DOWN, "It is a probability, well "
+								 "below one over the number of people.");
+	dp_base_check_status(dp_accounting_rho_of_zcdp(epsilon, delta, &rho),
+						 "find sigma");
+	return sqrt(tables / (2 * dp_accounting_fixed_approx(rho)));
 }
 
 /* MWEM's rounds; the book's promise for the cells of all tables. */
@@ -452,7 +452,7 @@ static void
 fill_weights(const dp_shape *shape, double cells, double n, double epsilon,
 			 double beta, Datum *values, bool *nulls)
 {
-	double		universe = dp_model_shape_cells(shape, ~(dp_columns) 0);
+	double		universe = dp_models_shape_cells(shape, ~(dp_columns) 0);
 	dp_generator_table whole = {(DP_COLUMN(shape->columns)) - 1, true, 1,
 		NULL};
 	dp_generator_terms t;
@@ -465,10 +465,10 @@ fill_weights(const dp_shape *shape, double cells, double n, double epsilon,
 	t.shape = *shape;
 	t.ntables = 1;
 	t.table = &whole;
-	values[OUT_ROUNDS] = Int32GetDatum(dp_model_mwem_rounds(&t, epsilon, n));
+	values[OUT_ROUNDS] = Int32GetDatum(dp_models_mwem_rounds(&t, epsilon, n));
 	values[OUT_ALPHA] =
-		Float8GetDatum(dp_model_mwem_theorem_alpha(universe, cells, n, epsilon,
-												   beta));
+		Float8GetDatum(dp_models_mwem_theorem_alpha(universe, cells, n,
+													epsilon, beta));
 }
 
 PG_FUNCTION_INFO_V1(dp_synth_sql_synthesize_error);
@@ -506,22 +506,22 @@ dp_synth_sql_synthesize_error(PG_FUNCTION_ARGS)
 	n = (double) PG_GETARG_INT64(ERROR_N);
 	k = PG_GETARG_INT32(ARG_MARGINALS);
 	if (n < 1)
-		dp_bridge_raise_parameter("n must be at least 1",
-								  "It is the number of rows.");
+		dp_base_raise_parameter("n must be at least 1",
+								"It is the number of rows.");
 	if (k < 1 || k > shape.columns)
-		dp_bridge_raise_parameter("marginals must be from 1 to the number "
-								  "of columns",
-								  "It is the number of columns of each.");
-	epsilon = dp_bridge_epsilon(fcinfo, ERROR_EPSILON, &fixed);
-	rows = dp_synth_rows(fcinfo, ERROR_ROWS);
+		dp_base_raise_parameter("marginals must be from 1 to the number "
+								"of columns",
+								"It is the number of columns of each.");
+	epsilon = dp_base_epsilon(fcinfo, ERROR_EPSILON, &fixed);
+	rows = dp_tables_rows(fcinfo, ERROR_ROWS);
 	e = (double) epsilon.num / (double) epsilon.den / rows;
-	beta = dp_synth_failure(fcinfo, ARG_CONFIDENCE);
+	beta = dp_tables_failure(fcinfo, ARG_CONFIDENCE);
 	tables = choose(shape.columns, k);
 	cells = cells_of_tables(&shape, k);
 	sigma = rows * plain_sigma(fcinfo, fixed, tables);
 
-	values[OUT_CELLS] = Float8GetDatum(dp_model_shape_cells(&shape,
-															~(dp_columns) 0));
+	values[OUT_CELLS] = Float8GetDatum(dp_models_shape_cells(&shape,
+															 ~(dp_columns) 0));
 	values[OUT_TABLES] = Float8GetDatum(tables);
 	values[OUT_TABLE_CELLS] = Float8GetDatum(cells);
 	nulls[OUT_SIGMA] = nulls[OUT_GAUSSIAN] = sigma == 0;
@@ -530,7 +530,7 @@ dp_synth_sql_synthesize_error(PG_FUNCTION_ARGS)
 										  sqrt(2 * log(2 * cells / beta)) / n);
 	values[OUT_LAPLACE] = Float8GetDatum(tables / e * log(cells / beta) / n);
 	fill_weights(&shape, cells, n, e, beta, values, nulls);
-	PG_RETURN_DATUM(dp_bridge_make_row(fcinfo, values, nulls));
+	PG_RETURN_DATUM(dp_base_make_row(fcinfo, values, nulls));
 }
 
 /* The range of rho in which all laws of the schedule can be made. */
@@ -560,22 +560,22 @@ synthesize_read_method(FunctionCallInfo fcinfo, dp_synthesis *s)
 {
 	char	   *name;
 
-	dp_bridge_require_argument(fcinfo, ARG_METHOD, "method of dp_synthesize",
-							   "It is aim or mwem.");
+	dp_base_require_argument(fcinfo, ARG_METHOD, "method of dp_synthesize",
+							 "It is aim or mwem.");
 	name = text_to_cstring(PG_GETARG_TEXT_PP(ARG_METHOD));
 	s->weights = strcmp(name, "mwem") == 0;
 	if (!s->weights && strcmp(name, "aim") != 0)
-		dp_bridge_raise_parameter(psprintf("unknown method \"%s\"", name),
-								  "It is aim (adaptive marginals, Gaussian "
-								  "noise) or mwem (multiplicative weights, "
-								  "pure epsilon).");
+		dp_base_raise_parameter(psprintf("unknown method \"%s\"", name),
+								"It is aim (adaptive marginals, Gaussian "
+								"noise) or mwem (multiplicative weights, "
+								"pure epsilon).");
 	if (s->weights && s->universe->size > DP_UNIVERSE_CELLS)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("universe has too many cells for method mwem"),
 				 errdetail("It has %.10g cells; at most %d can be held.",
-						   dp_model_shape_cells(&s->terms.shape,
-												~(dp_columns) 0),
+						   dp_models_shape_cells(&s->terms.shape,
+												 ~(dp_columns) 0),
 						   DP_UNIVERSE_CELLS),
 				 errhint("Use fewer columns or bins, or method aim.%s",
 						 dp_workload_null_hint(s->universe))));
@@ -584,16 +584,16 @@ synthesize_read_method(FunctionCallInfo fcinfo, dp_synthesis *s)
 static void
 synthesize_read_workload(FunctionCallInfo fcinfo, dp_synthesis *s)
 {
-	if (dp_bridge_declared_type(fcinfo, ARG_WORKLOAD) == INT4OID)
+	if (dp_base_declared_type(fcinfo, ARG_WORKLOAD) == INT4OID)
 	{
 		synthesis_marginals(s, PG_ARGISNULL(ARG_WORKLOAD) ?
 							Min(2, s->universe->naxes) :
 							PG_GETARG_INT32(ARG_WORKLOAD));
 		return;
 	}
-	dp_bridge_require_argument(fcinfo, ARG_WORKLOAD,
-							   "marginals of dp_synthesize",
-							   "Give a list, or leave it out.");
+	dp_base_require_argument(fcinfo, ARG_WORKLOAD,
+							 "marginals of dp_synthesize",
+							 "Give a list, or leave it out.");
 	synthesis_sets(s, PG_GETARG_ARRAYTYPE_P(ARG_WORKLOAD));
 }
 
@@ -619,7 +619,7 @@ find_incomplete(const dp_synthesis *s)
 	int			i;
 
 	for (i = 0; i < s->universe->naxes; i++)
-		if (!dp_places_axis_is_complete(s->universe->axes[i]))
+		if (!dp_domains_axis_is_complete(s->universe->axes[i]))
 			return s->universe->axes[i];
 	return NULL;
 }
@@ -629,17 +629,17 @@ read_sizes(FunctionCallInfo fcinfo, dp_synthesis *s)
 {
 	s->rows = PG_ARGISNULL(ARG_ROWS) ? -1 : PG_GETARG_INT64(ARG_ROWS);
 	if (!PG_ARGISNULL(ARG_ROWS) && s->rows < 1)
-		dp_bridge_raise_parameter("rows must be at least 1",
-								  "Leave it out for about as many rows as "
-								  "there are.");
+		dp_base_raise_parameter("rows must be at least 1",
+								"Leave it out for about as many rows as "
+								"there are.");
 	synthesize_check_rows(s, (double) s->rows,
 						  "Ask for fewer, and scale up what you count.");
 	s->n = PG_ARGISNULL(ARG_N) ? -1 : PG_GETARG_INT64(ARG_N);
 	if (!PG_ARGISNULL(ARG_N) && (s->n < 1 || s->n > MOST_ROWS))
-		dp_bridge_raise_parameter("n must be at least 1 and at most 2^50",
-								  "It is the number of rows, if that is "
-								  "public; without it the number is "
-								  "estimated.");
+		dp_base_raise_parameter("n must be at least 1 and at most 2^50",
+								"It is the number of rows, if that is "
+								"public; without it the number is "
+								"estimated.");
 	if (s->rows < 0)
 		synthesize_check_rows(s, (double) s->n,
 							  "Use rows => 1000000, and scale up what you "
@@ -654,19 +654,19 @@ read_sizes(FunctionCallInfo fcinfo, dp_synthesis *s)
 static dp_fixed
 synthesize_read_delta(FunctionCallInfo fcinfo)
 {
-	Numeric		number = dp_bridge_number(fcinfo, ARG_DELTA);
+	Numeric		number = dp_base_number(fcinfo, ARG_DELTA);
 
 	if (number == NULL && dp_setting_delta[0] != '\0')
-		number = dp_bridge_text_to_numeric(dp_setting_delta);
+		number = dp_base_text_to_numeric(dp_setting_delta);
 	if (number == NULL)
-		dp_bridge_raise_parameter("method aim needs a delta",
-								  "Give delta => 1e-9, well below one over "
-								  "the number of people, SET dp_pg.delta, or "
-								  "use method mwem.");
-	return dp_bridge_check_number(number, "delta", DP_RANGE_INNER,
-								  DP_ROUND_DOWN, "It is a probability, well "
-								  "below one over the number of people; "
-								  "method mwem needs none.");
+		dp_base_raise_parameter("method aim needs a delta",
+								"Give delta => 1e-9, well below one over "
+								"the number of people, SET dp_pg.delta, or "
+								"use method mwem.");
+	return dp_base_check_number(number, "delta", DP_RANGE_INNER,
+								DP_ROUND_DOWN, "It is a probability, well "
+								"below one over the number of people; "
+								"method mwem needs none.");
 }
 
 /*
@@ -679,48 +679,50 @@ synthesize_plan_price(FunctionCallInfo fcinfo, dp_synthesis *s)
 	const dp_ledger_standing *standing = &s->reading->standing;
 	double		rho;
 
-	s->epsilon = dp_bridge_epsilon(fcinfo, ARG_EPSILON, &s->epsilon_fixed);
+	s->epsilon = dp_base_epsilon(fcinfo, ARG_EPSILON, &s->epsilon_fixed);
 	dp_ledger_check_price(standing, s->reading->dataset, s->epsilon_fixed);
 	if (s->weights)
 	{
 		if (!PG_ARGISNULL(ARG_DELTA))
-			dp_bridge_raise_parameter("method mwem takes no delta",
-									  "It is epsilon-differentially "
-									  "private.");
+			dp_base_raise_parameter("method mwem takes no delta",
+									"It is epsilon-differentially "
+									"private.");
 		s->charge.epsilon = s->epsilon_fixed;
-		dp_bridge_check_status(dp_acct_rho_from_pure(&s->epsilon,
-													 &s->charge.rho),
-							   "compute a charge");
+		dp_base_check_status(dp_accounting_rho_from_pure(&s->epsilon,
+														 &s->charge.rho),
+							 "compute a charge");
 		s->rounds =
-			dp_model_mwem_rounds(&s->terms,
-								 dp_acct_fixed_approx(s->epsilon_fixed) /
-								 (double) s->terms.sensitivity,
-								 s->n > 0 ? (double) s->n : GUESSED_ROWS);
+			dp_models_mwem_rounds(&s->terms,
+							  dp_accounting_fixed_approx(s->epsilon_fixed) /
+							  (double) s->terms.sensitivity,
+							  s->n > 0 ? (double) s->n : GUESSED_ROWS);
 		return;
 	}
 	s->delta = synthesize_read_delta(fcinfo);
 	dp_ledger_check_delta(standing, s->reading->dataset, s->delta);
-	dp_bridge_check_status(dp_acct_zcdp_rho(s->epsilon_fixed, s->delta,
-											&s->rho), "compute a charge");
-	rho = dp_acct_fixed_approx(s->rho);
+	dp_base_check_status(dp_accounting_rho_of_zcdp(s->epsilon_fixed, s->delta,
+												   &s->rho),
+												   "compute a charge");
+	rho = dp_accounting_fixed_approx(s->rho);
 	if (!(rho >= LEAST_RHO && rho <= MOST_RHO))
-		dp_bridge_raise_parameter(rho < LEAST_RHO ?
-								  "epsilon is too small for dp_synthesize" :
-								  "epsilon is too large for dp_synthesize",
-								  "Use an epsilon between 0.001 and 100.");
-	dp_acct_charge_gaussian(dp_ledger_charge_filter(standing),
-							s->epsilon_fixed, s->delta, s->rho, &s->charge);
+		dp_base_raise_parameter(rho < LEAST_RHO ?
+								"epsilon is too small for dp_synthesize" :
+								"epsilon is too large for dp_synthesize",
+								"Use an epsilon between 0.001 and 100.");
+	dp_accounting_charge_gaussian(dp_ledger_charge_filter(standing),
+								  s->epsilon_fixed, s->delta, s->rho,
+								  &s->charge);
 }
 
 static void
 synthesize_read_request(FunctionCallInfo fcinfo, dp_synthesis *s)
 {
-	dp_synth_check_place(fcinfo, "dp_synthesize");
-	dp_bridge_require_argument(fcinfo, ARG_RELATION,
-							   "relation of dp_synthesize",
-							   "Write its name.");
-	dp_bridge_require_argument(fcinfo, ARG_COLUMNS, "columns of dp_synthesize",
-							   "Write columns => ARRAY['smoker', 'ward'].");
+	dp_tables_check_place(fcinfo, "dp_synthesize");
+	dp_base_require_argument(fcinfo, ARG_RELATION,
+							 "relation of dp_synthesize",
+							 "Write its name.");
+	dp_base_require_argument(fcinfo, ARG_COLUMNS, "columns of dp_synthesize",
+							 "Write columns => ARRAY['smoker', 'ward'].");
 	s->universe = dp_workload_make_universe(PG_GETARG_OID(ARG_RELATION),
 											PG_GETARG_ARRAYTYPE_P(ARG_COLUMNS),
 											PG_ARGISNULL(ARG_BINS) ? NULL :
@@ -740,25 +742,26 @@ synthesize_read_request(FunctionCallInfo fcinfo, dp_synthesis *s)
 static void
 synthesize_show_plan(const dp_synthesis *s)
 {
-	double		cells = dp_model_shape_cells(&s->terms.shape, ~(dp_columns) 0);
+	double		cells = dp_models_shape_cells(&s->terms.shape,
+											  ~(dp_columns) 0);
 	double		sigma = (double) s->terms.sensitivity *
 	sqrt(s->nwanted * (s->terms.replace_one ? 2 : 1) /
-		 (2 * dp_acct_fixed_approx(s->rho)));
+		 (2 * dp_accounting_fixed_approx(s->rho)));
 
 	ereport(NOTICE,
 			(errmsg("universe of %.10g cells, %s, %s with %s that may be "
 					"measured", cells,
-					dp_synth_counted(s->nwanted, "marginal", "marginals"),
-					dp_synth_counted(s->terms.ntables, "table of counts",
-									 "tables of counts"),
-					dp_synth_counted(s->cells, "cell", "cells")),
+					dp_tables_counted(s->nwanted, "marginal", "marginals"),
+					dp_tables_counted(s->terms.ntables, "table of counts",
+									  "tables of counts"),
+					dp_tables_counted(s->cells, "cell", "cells")),
 			 s->weights ?
 			 errdetail("%s of multiplicative weights.%s",
-					   dp_synth_counted(s->rounds, "round", "rounds"),
-					   dp_reading_rows_text(s->reading)) :
+					   dp_tables_counted(s->rounds, "round", "rounds"),
+					   dp_readings_rows_text(s->reading)) :
 			 errdetail("Gaussian noise on every marginal would need a sigma "
 					   "of %.4g for the same price.%s", sigma,
-					   dp_reading_rows_text(s->reading))));
+					   dp_readings_rows_text(s->reading))));
 	if (s->n > 0 && s->terms.total < 0)
 		ereport(NOTICE,
 				(errmsg("the number of rows is estimated although n is given"),
@@ -771,34 +774,34 @@ synthesize_show_plan(const dp_synthesis *s)
 
 /* ---- charge ---- */
 
-/* dp_reader_charge: for dp_synth_synthesis_run */
+/* dp_reader_charge: for dp_tables_synthesis_run */
 static void
 pay(void *context)
 {
 	dp_synthesis *s = context;
 	dp_ledger_request request;
-	dp_synth_record record;
+	dp_tables_record record;
 
-	dp_synth_request(&request, s->reading->dataset, &s->reading->standing,
-					 s->reading->fingerprint, &s->charge, s->weights ?
-					 "synthesize: multiplicative weights" :
-					 "synthesize: adaptive marginals");
-	dp_synth_record_begin(&record, "synthesize", s->reading);
-	dp_synth_record_universe(&record, s->universe);
-	dp_synth_record_number(&record, "epsilon",
-						   dp_bridge_fixed_to_cstring(s->epsilon_fixed));
+	dp_tables_request(&request, s->reading->dataset, &s->reading->standing,
+					  s->reading->fingerprint, &s->charge, s->weights ?
+					  "synthesize: multiplicative weights" :
+					  "synthesize: adaptive marginals");
+	dp_tables_record_begin(&record, "synthesize", s->reading);
+	dp_tables_record_universe(&record, s->universe);
+	dp_tables_record_number(&record, "epsilon",
+							dp_base_fixed_to_cstring(s->epsilon_fixed));
 	if (!s->weights)
-		dp_synth_record_number(&record, "delta",
-							   dp_bridge_fixed_to_cstring(s->delta));
-	dp_synth_record_number(&record, "method",
-						   s->weights ? "\"mwem\"" : "\"aim\"");
+		dp_tables_record_number(&record, "delta",
+								dp_base_fixed_to_cstring(s->delta));
+	dp_tables_record_number(&record, "method",
+							s->weights ? "\"mwem\"" : "\"aim\"");
 	if (s->sets == NIL)
-		dp_synth_record_integer(&record, "marginals", s->marginals);
+		dp_tables_record_integer(&record, "marginals", s->marginals);
 	else
-		dp_synth_record_texts(&record, "sets", s->sets);
-	dp_synth_record_integer(&record, "tables", s->terms.ntables);
-	s->id = dp_synth_charge(&request, &record);
-	dp_bridge_progress(DP_PHASE_READING, 0);
+		dp_tables_record_texts(&record, "sets", s->sets);
+	dp_tables_record_integer(&record, "tables", s->terms.ntables);
+	s->id = dp_tables_charge(&request, &record);
+	dp_base_progress(DP_PHASE_READING, 0);
 }
 
 /* ---- the result ---- */
@@ -820,7 +823,7 @@ synthesize_spell(const dp_axis *axis)
 								 MCXT_ALLOC_HUGE);
 	out.nulls = palloc_extended(axis->size, MCXT_ALLOC_HUGE);
 	for (i = 0; i < axis->size; i++)
-		out.values[i] = dp_places_axis_value(axis, i, &out.nulls[i]);
+		out.values[i] = dp_domains_axis_value(axis, i, &out.nulls[i]);
 	return out;
 }
 
@@ -950,9 +953,9 @@ dp_synth_sql_synthesize(PG_FUNCTION_ARGS)
 	dp_workload_check_columns(s.universe, result->setDesc, NULL);
 	synthesize_show_plan(&s);
 	synthesize_prepare_rows(&maker, &s, result);
-	nrows = dp_synth_synthesis_run(&s, pay, synthesize_put_rows, &maker);
+	nrows = dp_tables_synthesis_run(&s, pay, synthesize_put_rows, &maker);
 	show_errors(&s, nrows);
-	dp_synth_finish(s.reading->dataset, s.id, s.report.cell_error,
-					results_of(&s, nrows));
+	dp_tables_finish(s.reading->dataset, s.id, s.report.cell_error,
+					 results_of(&s, nrows));
 	return (Datum) 0;
 }

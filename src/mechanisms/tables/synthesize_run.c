@@ -52,7 +52,7 @@ typedef struct synthesis_plan
 /* The first part of a release; parts with rows follow. */
 typedef struct drawn
 {
-	dp_synth_piece piece;
+	dp_tables_piece piece;
 	dp_generator_report report;
 	int64		nrows;
 } drawn;
@@ -60,7 +60,7 @@ typedef struct drawn
 /* Places of some rows. */
 typedef struct drawn_rows
 {
-	dp_synth_piece piece;
+	dp_tables_piece piece;
 	int32		places[FLEXIBLE_ARRAY_MEMBER];
 } drawn_rows;
 
@@ -76,7 +76,7 @@ typedef struct generating
 	dp_generator_report report;
 	MemoryContext context;
 	int64		shown;
-	dp_synth_teller teller;
+	dp_tables_reporter teller;
 } generating;
 
 static void *
@@ -99,8 +99,8 @@ done(const generating *g)
 	if (g->plan->weights)
 		return g->report.rounds;
 	return (int64) (PROGRESS_TOTAL *
-					dp_acct_fixed_approx(g->report.spent) /
-					dp_acct_fixed_approx(g->plan->rho));
+					dp_accounting_fixed_approx(g->report.spent) /
+					dp_accounting_fixed_approx(g->plan->rho));
 }
 
 static void
@@ -112,7 +112,7 @@ synthesize_run_host_pulse(void *state)
 	if (done(g) == g->shown)
 		return;
 	g->shown = done(g);
-	dp_synth_tell_progress(&g->teller, DP_PHASE_FITTING, g->shown);
+	dp_tables_report_progress(&g->teller, DP_PHASE_FITTING, g->shown);
 }
 
 /* ---- how many rows ---- */
@@ -153,21 +153,21 @@ run_aim(generating *g, const dp_host *host, int64 *nrows)
 	dp_distribution *d;
 	int32	   *places;
 
-	dp_bridge_check_status(dp_model_generator_run(host, dp_bridge_source(),
-												  &g->terms, g->plan->rho, &d,
-												  &g->report),
-						   "generate a distribution");
+	dp_base_check_status(dp_models_generator_run(host, dp_base_source(),
+												 &g->terms, g->plan->rho, &d,
+												 &g->report),
+						 "generate a distribution");
 	*nrows = synthesize_run_rows_of(g);
 	places = room_for_rows(g, *nrows);
-	dp_synth_tell_progress(&g->teller, DP_PHASE_SAMPLING, PROGRESS_TOTAL);
-	dp_bridge_check_status(dp_model_distribution_sample(d, dp_bridge_source(),
-														*nrows, places),
-						   "draw rows");
-	dp_bridge_check_status(dp_model_generator_polish(d, &g->terms,
-													 dp_bridge_source(),
-													 *nrows, places),
-						   "draw rows");
-	dp_model_generator_rows_error(d, &g->terms, *nrows, places, &g->report);
+	dp_tables_report_progress(&g->teller, DP_PHASE_SAMPLING, PROGRESS_TOTAL);
+	dp_base_check_status(dp_models_distribution_sample(d, dp_base_source(),
+													   *nrows, places),
+						 "draw rows");
+	dp_base_check_status(dp_models_generator_polish(d, &g->terms,
+													dp_base_source(),
+													*nrows, places),
+						 "draw rows");
+	dp_models_generator_rows_error(d, &g->terms, *nrows, places, &g->report);
 	return places;
 }
 
@@ -196,18 +196,18 @@ run_weights(generating *g, const dp_host *host, int64 *nrows)
 	dp_mwem		weights;
 	int32	   *places;
 
-	dp_bridge_check_status(dp_model_mwem_run(host, dp_bridge_source(), &terms,
-											 &g->plan->epsilon,
-											 g->plan->rounds, &weights,
-											 &g->report),
-						   "generate a distribution");
+	dp_base_check_status(dp_models_mwem_run(host, dp_base_source(), &terms,
+											&g->plan->epsilon,
+											g->plan->rounds, &weights,
+											&g->report),
+						 "generate a distribution");
 	*nrows = synthesize_run_rows_of(g);
 	places = room_for_rows(g, *nrows);
-	dp_synth_tell_progress(&g->teller, DP_PHASE_SAMPLING, g->plan->rounds);
-	dp_bridge_check_status(dp_model_mwem_sample(&weights, dp_bridge_source(),
-												*nrows, places),
-						   "draw rows");
-	dp_model_mwem_rows_error(&weights, &terms, *nrows, places, &g->report);
+	dp_tables_report_progress(&g->teller, DP_PHASE_SAMPLING, g->plan->rounds);
+	dp_base_check_status(dp_models_mwem_sample(&weights, dp_base_source(),
+											   *nrows, places),
+						 "draw rows");
+	dp_models_mwem_rows_error(&weights, &terms, *nrows, places, &g->report);
 	return places;
 }
 
@@ -216,7 +216,8 @@ run_weights(generating *g, const dp_host *host, int64 *nrows)
 static int64
 synthesize_run_cells_of(const generating *g, int table)
 {
-	return (int64) dp_model_shape_cells(&g->plan->shape, g->tables[table].set);
+	return (int64) dp_models_shape_cells(&g->plan->shape,
+										 g->tables[table].set);
 }
 
 /* Tables without counts, and room for bounds on their errors. */
@@ -313,11 +314,11 @@ finish(void *state, const int64 *counts, dp_reader_sink sink, void *context)
 
 static const dp_use_methods methods = {begin, finish};
 
-/* dp_synth_synthesis_init: from _PG_init, in every process. */
+/* dp_tables_synthesis_init: from _PG_init, in every process. */
 void
-dp_synth_synthesis_init(void)
+dp_tables_synthesis_init(void)
 {
-	dp_reading_register(DP_USE_SYNTHESIZE, &methods);
+	dp_readings_register(DP_USE_SYNTHESIZE, &methods);
 }
 
 /* ---- the connection's side ---- */
@@ -394,7 +395,7 @@ take_piece(void *context, const void *data, Size size)
 	synthesis_call *call = context;
 	const drawn_rows *rows = data;
 
-	if (dp_synth_hear_progress(data))
+	if (dp_tables_hear_progress(data))
 		return;
 	if (!call->drawn)
 		take_report(call, data);
@@ -405,22 +406,22 @@ take_piece(void *context, const void *data, Size size)
 }
 
 /*
- * dp_synth_synthesis_run
+ * dp_tables_synthesis_run
  *	  Read, after `pay` has made the charge, generate and draw; returns how
  *	  many rows `put` was given.  s->report is filled.
  */
 int64
-dp_synth_synthesis_run(dp_synthesis *s, dp_reader_charge pay,
-					   dp_synthesis_rows put, void *context)
+dp_tables_synthesis_run(dp_synthesis *s, dp_reader_charge pay,
+						dp_synthesis_rows put, void *context)
 {
 	synthesis_call call = {s, pay, put, context};
 	dp_reading_use use = {DP_USE_SYNTHESIZE, NULL, 0, NULL,
 	synthesize_run_charge_call, take_piece, &call};
 
 	use.data = synthesize_run_make_plan(s, &use.size);
-	dp_bridge_progress_begin(DP_WORK_SYNTHESIZE, s->universe->relid,
-							 s->weights ? s->rounds : PROGRESS_TOTAL);
-	dp_reading_run(s->reading, &use);
-	dp_bridge_progress_end();
+	dp_base_progress_begin(DP_WORK_SYNTHESIZE, s->universe->relid,
+						   s->weights ? s->rounds : PROGRESS_TOTAL);
+	dp_readings_run(s->reading, &use);
+	dp_base_progress_end();
 	return call.nrows;
 }

@@ -7,13 +7,13 @@
 #include "dp_tables.h"
 #include "tables_internal.h"
 
-/* dp_synth_init: see dp_tables.h. */
+/* dp_tables_init: see dp_tables.h. */
 void
-dp_synth_init(void)
+dp_tables_init(void)
 {
-	dp_synth_releases_init();
-	dp_synth_smalldb_init();
-	dp_synth_net_init();
-	dp_synth_synthesis_init();
-	dp_synth_iterate_init();
+	dp_tables_releases_init();
+	dp_tables_smalldb_init();
+	dp_tables_net_init();
+	dp_tables_synthesis_init();
+	dp_tables_iterate_init();
 }

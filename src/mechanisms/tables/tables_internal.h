@@ -36,99 +36,99 @@
 /* ---- calls (releases.c) ---- */
 
 /* "1 query", "2 queries": of a noun with its plural. */
-extern char *dp_synth_counted(int64 n, const char *one, const char *many);
+extern char *dp_tables_counted(int64 n, const char *one, const char *many);
 /* 1 - confidence, of a preview; errors 22004, 22023. */
-extern double dp_synth_failure(FunctionCallInfo fcinfo, int place);
+extern double dp_tables_failure(FunctionCallInfo fcinfo, int place);
 /* max_rows of a preview, which is not NULL; errors 22023. */
-extern double dp_synth_rows(FunctionCallInfo fcinfo, int place);
+extern double dp_tables_rows(FunctionCallInfo fcinfo, int place);
 /*
  * Raise an error where a function of that name may not be called, before
  * anything is charged: 25000 a parallel operation, 0A000 a serializable
  * transaction or outside of FROM, 55000 not preloaded.
  */
-extern void dp_synth_check_place(FunctionCallInfo fcinfo,
-								 const char *function);
+extern void dp_tables_check_place(FunctionCallInfo fcinfo,
+								  const char *function);
 
 /* A charge on a dataset, of one release; `standing` is the asking role's. */
-extern void dp_synth_request(dp_ledger_request *out, const char *dataset,
-							 const dp_ledger_standing *standing,
-							 int64 fingerprint, const dp_charge *charge,
-							 const char *mechanism);
+extern void dp_tables_request(dp_ledger_request *out, const char *dataset,
+							  const dp_ledger_standing *standing,
+							  int64 fingerprint, const dp_charge *charge,
+							  const char *mechanism);
 
 /* ---- records (releases.c) ---- */
 
-extern void dp_synth_releases_init(void);
+extern void dp_tables_releases_init(void);
 
 /* A record for dp_pg.releases. */
-typedef struct dp_synth_record
+typedef struct dp_tables_record
 {
 	const char *mechanism;		/* "smalldb" */
 	char	   *relation;		/* qualified name; NULL: an owner's values */
 	char	   *base;			/* the protected one under it */
 	List	   *columns;		/* of char *; NIL: none */
 	StringInfoData parameters;	/* members of a JSON object */
-} dp_synth_record;
+} dp_tables_record;
 
 /* A relation's qualified name; 42P01 when it was dropped. */
-extern char *dp_synth_relation_name(Oid relid);
+extern char *dp_tables_relation_name(Oid relid);
 
 /* Reading NULL: an owner's values. */
-extern void dp_synth_record_begin(dp_synth_record *record,
-								  const char *mechanism,
-								  const dp_reading *reading);
-extern void dp_synth_record_universe(dp_synth_record *record,
-									 const dp_universe *universe);
+extern void dp_tables_record_begin(dp_tables_record *record,
+								   const char *mechanism,
+								   const dp_reading *reading);
+extern void dp_tables_record_universe(dp_tables_record *record,
+									  const dp_universe *universe);
 /* One parameter; digits NULL: null. */
-extern void dp_synth_record_number(dp_synth_record *record,
-								   const char *name, const char *digits);
-extern void dp_synth_record_text(dp_synth_record *record, const char *name,
-								 const char *text);
-extern void dp_synth_record_integer(dp_synth_record *record,
-									const char *name, int64 value);
+extern void dp_tables_record_number(dp_tables_record *record,
+									const char *name, const char *digits);
+extern void dp_tables_record_text(dp_tables_record *record, const char *name,
+								  const char *text);
+extern void dp_tables_record_integer(dp_tables_record *record,
+									 const char *name, int64 value);
 /* Texts NIL: null. */
-extern void dp_synth_record_texts(dp_synth_record *record, const char *name,
-								  const List *texts);
+extern void dp_tables_record_texts(dp_tables_record *record, const char *name,
+								   const List *texts);
 
 /*
  * Charge durably, together with the record; returns the ledger's line, which
  * is also the record's id.  Errors are those of dp_ledger_charge.
  */
-extern int64 dp_synth_charge(dp_ledger_request *request,
-							 const dp_synth_record *record);
+extern int64 dp_tables_charge(dp_ledger_request *request,
+							  const dp_tables_record *record);
 /*
  * Complete the record of a release: `results` holds members of a JSON object
  * made of released values only; error is the estimated error of the workload
  * in rows, NAN: unknown.
  */
-extern void dp_synth_finish(const char *dataset, int64 id, double error,
-							const char *results);
+extern void dp_tables_finish(const char *dataset, int64 id, double error,
+							 const char *results);
 
 /* ---- progress of a reading (releases.c) ---- */
 
 /*
  * What uses of readings tell the connection, from the process that reads:
  * their progress, every so often, and parts of what they release.  Every piece
- * that the sink is given begins with a dp_synth_piece, whose phase is 0 for a
+ * that the sink is given begins with a dp_tables_piece, whose phase is 0 for a
  * part.
  */
-typedef struct dp_synth_piece
+typedef struct dp_tables_piece
 {
 	int64		phase;
 	int64		done;
-} dp_synth_piece;
+} dp_tables_piece;
 
-typedef struct dp_synth_teller
+typedef struct dp_tables_reporter
 {
 	dp_reader_sink sink;
 	void	   *context;
 	dp_phase phase;		/* told last, and when */
 	int64		at;
-} dp_synth_teller;
+} dp_tables_reporter;
 
-extern void dp_synth_tell_progress(dp_synth_teller *teller,
-								   dp_phase phase, int64 done);
+extern void dp_tables_report_progress(dp_tables_reporter *teller,
+									  dp_phase phase, int64 done);
 /* In the connection: show a piece, if it is of progress; else false. */
-extern bool dp_synth_hear_progress(const void *data);
+extern bool dp_tables_hear_progress(const void *data);
 
 /*
  * The iterative construction's two sides.
@@ -139,13 +139,13 @@ extern bool dp_synth_hear_progress(const void *data);
  * then, for DP_ITERATE_OWN, the guesses.  The bytes of each.
  */
 static inline Size
-dp_synth_iterate_weights(const dp_iterate_terms *terms)
+dp_tables_iterate_weights(const dp_iterate_terms *terms)
 {
 	return MAXALIGN(sizeof(int32) * terms->queries * terms->cells);
 }
 
 static inline Size
-dp_synth_iterate_guesses(const dp_iterate_terms *terms)
+dp_tables_iterate_guesses(const dp_iterate_terms *terms)
 {
 	return terms->update == DP_ITERATE_OWN ?
 		sizeof(int64) * terms->queries : 0;
@@ -158,18 +158,18 @@ dp_synth_iterate_guesses(const dp_iterate_terms *terms)
 #define DP_ITERATED_STEPS 0
 #define DP_ITERATED_CELLS 1
 
-typedef struct dp_synth_iterated
+typedef struct dp_tables_iterated
 {
-	dp_synth_piece of;			/* phase 0 */
+	dp_tables_piece of;			/* phase 0 */
 	int64		n;				/* how many follow */
-} dp_synth_iterated;
+} dp_tables_iterated;
 
 /* The start of either in a piece, aligned for both. */
 #define DP_ITERATED_DATA(piece) \
-	((char *) (piece) + MAXALIGN(sizeof(dp_synth_iterated)))
+	((char *) (piece) + MAXALIGN(sizeof(dp_tables_iterated)))
 
 /* ---- iterate_run.c ---- */
-extern void dp_synth_iterate_init(void);
+extern void dp_tables_iterate_init(void);
 
 /* ---- the connection's side (iterate_call.c) ---- */
 
@@ -252,11 +252,11 @@ typedef struct dp_net_choice
 
 typedef struct dp_net_chosen
 {
-	dp_synth_piece piece;
+	dp_tables_piece piece;
 	int64		candidate;
 } dp_net_chosen;
 
-extern void dp_synth_net_init(void);
+extern void dp_tables_net_init(void);
 
 /*
  * SmallDB's pieces.
@@ -266,7 +266,7 @@ extern void dp_synth_net_init(void);
  * Queries over all cells: weights[query * universe->size + cell], in granules;
  * a predicate weighs 0 or `one`.
  */
-typedef struct dp_synth_queries
+typedef struct dp_tables_queries
 {
 	const dp_universe *universe;
 	int64		n;
@@ -274,10 +274,10 @@ typedef struct dp_synth_queries
 	bool		weighted;		/* one is not a predicate */
 	int			ntables;		/* for marginals */
 	dp_reading_table *tables;
-} dp_synth_queries;
+} dp_tables_queries;
 
 /* What the error of a selection depends on; public. */
-typedef struct dp_synth_smalldb_terms
+typedef struct dp_tables_smalldb_terms
 {
 	uint64		universe;
 	uint64		queries;		/* 0: any number, of a VC dimension */
@@ -285,7 +285,7 @@ typedef struct dp_synth_smalldb_terms
 	double		n;
 	double		epsilon;
 	double		beta;
-} dp_synth_smalldb_terms;
+} dp_tables_smalldb_terms;
 
 /* smalldb_release.c */
 
@@ -293,22 +293,22 @@ typedef struct dp_synth_smalldb_terms
  * What a selection needs in addition to its source, the weights of all queries
  * in order, one byte for each cell.  All of it is public.
  */
-typedef struct dp_synth_selection
+typedef struct dp_tables_selection
 {
 	dp_smalldb_shape shape;
 	dp_rational rate;
 	int64		n;				/* 0: to be counted */
 	dp_scale	count;			/* noise of that */
 	int			workers;		/* threads, the process's own the first */
-} dp_synth_selection;
+} dp_tables_selection;
 
-typedef struct dp_synth_selected
+typedef struct dp_tables_selected
 {
-	dp_synth_piece piece;
+	dp_tables_piece piece;
 	int64		n;
 	uint32		cells[FLEXIBLE_ARRAY_MEMBER];	/* shape.size, ascending */
-} dp_synth_selected;
-extern void dp_synth_smalldb_init(void);
+} dp_tables_selected;
+extern void dp_tables_smalldb_init(void);
 
 /*
  * Dp_synthesize's pieces.
@@ -358,8 +358,8 @@ typedef struct dp_synthesis
  */
 typedef void (*dp_synthesis_rows) (void *context, const int32 *places,
 								   int64 n);
-extern int64 dp_synth_synthesis_run(dp_synthesis *s, dp_reader_charge pay,
-									dp_synthesis_rows put, void *context);
-extern void dp_synth_synthesis_init(void);
+extern int64 dp_tables_synthesis_run(dp_synthesis *s, dp_reader_charge pay,
+									 dp_synthesis_rows put, void *context);
+extern void dp_tables_synthesis_init(void);
 
 #endif							/* TABLES_INTERNAL_H */

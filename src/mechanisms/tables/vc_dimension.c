@@ -372,18 +372,18 @@ vc_dimension_read_universe(FunctionCallInfo fcinfo)
 	int			first = 0;
 	dp_reading_table table = {1, &first};
 
-	dp_bridge_require_argument(fcinfo, ARG_RELATION,
-							   "relation of dp_vc_dimension",
-							   "Give the name of a table or view.");
-	dp_bridge_require_argument(fcinfo, ARG_COLUMNS,
-							   "columns of dp_vc_dimension",
-							   "Write columns => ARRAY['smoker', 'age'].");
+	dp_base_require_argument(fcinfo, ARG_RELATION,
+							 "relation of dp_vc_dimension",
+							 "Give the name of a table or view.");
+	dp_base_require_argument(fcinfo, ARG_COLUMNS,
+							 "columns of dp_vc_dimension",
+							 "Write columns => ARRAY['smoker', 'age'].");
 	universe = dp_workload_make_universe(
 		PG_GETARG_OID(ARG_RELATION), PG_GETARG_ARRAYTYPE_P(ARG_COLUMNS),
 		PG_ARGISNULL(ARG_BINS) ? NULL : PG_GETARG_ARRAYTYPE_P(ARG_BINS),
 		PG_INT64_MAX);
-	(void) dp_reading_of_tables(universe->relid, universe->naxes,
-								universe->axes, 1, &table);
+	(void) dp_readings_of_tables(universe->relid, universe->naxes,
+								 universe->axes, 1, &table);
 	return universe;
 }
 
@@ -395,7 +395,7 @@ PG_FUNCTION_INFO_V1(dp_synth_sql_vc_dimension);
  *	  sql/84_smalldb.sql.
  *
  * Errors: 22004 a NULL; those of dp_workload_make_universe, of
- * dp_reading_of_tables, of dp_block_predicate_texts and of find_dimension.
+ * dp_readings_of_tables, of dp_split_predicate_texts and of find_dimension.
  */
 Datum
 dp_synth_sql_vc_dimension(PG_FUNCTION_ARGS)
@@ -405,10 +405,10 @@ dp_synth_sql_vc_dimension(PG_FUNCTION_ARGS)
 	dp_universe *universe = vc_dimension_read_universe(fcinfo);
 	dimension found;
 
-	dp_bridge_require_argument(fcinfo, ARG_QUERIES,
-							   "queries of dp_vc_dimension",
-							   "Write them as ARRAY['smoker', 'age < 18'].");
-	find_dimension(universe, dp_block_predicate_texts(
+	dp_base_require_argument(fcinfo, ARG_QUERIES,
+							 "queries of dp_vc_dimension",
+							 "Write them as ARRAY['smoker', 'age < 18'].");
+	find_dimension(universe, dp_split_predicate_texts(
 							PG_GETARG_ARRAYTYPE_P(ARG_QUERIES)), &found);
 
 	values[OUT_DIMENSION] = Int64GetDatum(found.dimension);
@@ -416,5 +416,5 @@ dp_synth_sql_vc_dimension(PG_FUNCTION_ARGS)
 	values[OUT_SHATTERED] = Int64GetDatum(found.found);
 	values[OUT_UNIVERSE] = Int64GetDatum(universe->size);
 	values[OUT_QUERIES] = Int64GetDatum(found.queries);
-	PG_RETURN_DATUM(dp_bridge_make_row(fcinfo, values, nulls));
+	PG_RETURN_DATUM(dp_base_make_row(fcinfo, values, nulls));
 }

@@ -70,7 +70,7 @@ typedef struct dp_linear_query
 } dp_linear_query;
 
 /*
- * Errors as dp_block_read_public_predicate, 54000 too many cells, 22023 a
+ * Errors as dp_split_read_public_predicate, 54000 too many cells, 22023 a
  * weight that is not from 0 to 1, and what evaluating it on public values
  * raises.
  */

@@ -219,8 +219,8 @@ query_spell(const dp_universe *universe, const dp_truth *truth)
 		all[i].values = palloc(sizeof(Datum) * axis->size);
 		all[i].nulls = palloc(sizeof(bool) * axis->size);
 		for (place = 0; place < axis->size; place++)
-			all[i].values[place] = dp_places_axis_value(axis, place,
-														&all[i].nulls[place]);
+			all[i].values[place] = dp_domains_axis_value(axis, place,
+														 &all[i].nulls[place]);
 	}
 	return all;
 }
@@ -271,7 +271,7 @@ put_value(const cell_values *values, int64 cell, Datum value, bool isnull)
 			DatumGetBool(value) ? DP_TRUTH_TRUE : DP_TRUTH_FALSE;
 		return;
 	}
-	weight = isnull ? 0 : dp_count_weigh(values->scale, value, values->type);
+	weight = isnull ? 0 : dp_exact_weigh(values->scale, value, values->type);
 	if (weight < 0 || weight > DP_WEIGHT_ONE)
 		forbid_outside();
 	truth->weights[cell] = (int32) weight;
@@ -281,7 +281,7 @@ static void
 query_evaluate(const dp_universe *universe, TupleDesc columns,
 			   Node *expression, dp_truth *truth)
 {
-	const cell_values values = {truth, dp_count_weight_scale(1),
+	const cell_values values = {truth, dp_exact_weight_scale(1),
 	getBaseType(exprType(expression))};
 	ExprState  *state = ExecInitExpr((Expr *) expression, NULL);
 	ExprContext *context = CreateStandaloneExprContext();
@@ -322,7 +322,7 @@ tabulate_value(const dp_universe *universe, TupleDesc columns,
 {
 	dp_truth   *truth = make_table(universe, axes_named(expression));
 
-	if (dp_block_is_weight(expression))
+	if (dp_split_is_weight(expression))
 		truth->weights = palloc(sizeof(int32) * truth->size);
 	else
 		truth->values = palloc(truth->size);
@@ -405,7 +405,7 @@ query_of_truth(const dp_truth *truth, const char *text)
  *	  The predicate or weight as a table over the axes that it names, in the
  *	  current context.  Unknown does not hold, NULL and NaN weigh nothing.
  *
- * Errors: those of dp_block_read_public_predicate; 54000 when the product of
+ * Errors: those of dp_split_read_public_predicate; 54000 when the product of
  * those axes is above DP_UNIVERSE_CELLS; 22023 a weight that is not from 0 to
  * 1; what evaluating it on public values raises.
  */
@@ -416,7 +416,7 @@ dp_workload_read_query(const dp_universe *universe, const char *text)
 	bool		total;
 	Node	   *expression;
 
-	expression = dp_block_read_public_predicate(universe->relid, columns,
+	expression = dp_split_read_public_predicate(universe->relid, columns,
 												text, &total);
 	return query_of_truth(make_truth(universe, columns, expression,
 									 total),
@@ -495,15 +495,15 @@ dp_workload_expand(const dp_universe *universe, const dp_linear_query *query,
 /*
  * dp_workload_reading
  *	  A reading of query->size counts: times their weights they add up to the
- *	  query's granules.  Reads nothing yet.  Errors: dp_reading_of_tables.
+ *	  query's granules.  Reads nothing yet.  Errors: dp_readings_of_tables.
  */
 dp_reading *
 dp_workload_reading(const dp_universe *universe, const dp_linear_query *query)
 {
 	dp_reading_table table = {query->naxes, query->axes};
 
-	return dp_reading_of_tables(universe->relid, universe->naxes,
-								universe->axes, 1, &table);
+	return dp_readings_of_tables(universe->relid, universe->naxes,
+								 universe->axes, 1, &table);
 }
 
 /* ---- marginals ---- */

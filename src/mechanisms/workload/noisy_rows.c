@@ -13,14 +13,14 @@
 #include "../readings/dp_readings.h"
 #include "dp_workload.h"
 
-/* dp_workload_count_scale: the noise; errors as dp_bridge_check_status. */
+/* dp_workload_count_scale: the noise; errors as dp_base_check_status. */
 dp_scale
 dp_workload_count_scale(uint64 sensitivity, const dp_rational *epsilon)
 {
 	dp_scale	scale;
 
-	dp_bridge_check_status(dp_mech_scale_make(sensitivity, epsilon, &scale),
-						   "compute a noise scale");
+	dp_base_check_status(dp_noise_scale_make(sensitivity, epsilon, &scale),
+						 "compute a noise scale");
 	return scale;
 }
 
@@ -37,8 +37,8 @@ dp_workload_noisy_count(const dp_scale *scale, dp_int128 exact, int64 least,
 	dp_int128	noisy;
 	int64		count;
 
-	dp_bridge_check_status(dp_mech_discrete_laplace(dp_bridge_source(), scale,
-													&noise), "draw noise");
+	dp_base_check_status(dp_noise_discrete_laplace(dp_base_source(), scale,
+												   &noise), "draw noise");
 	if (__builtin_add_overflow(exact, noise, &noisy))
 		noisy = noise;
 	count = (int64) Max(Min(noisy, most), least);
@@ -102,7 +102,7 @@ static const dp_use_methods methods = {begin, finish};
 void
 dp_workload_init(void)
 {
-	dp_reading_register(DP_USE_NUMBER, &methods);
+	dp_readings_register(DP_USE_NUMBER, &methods);
 }
 
 static void
@@ -119,7 +119,7 @@ take_number(void *context, const void *data, Size size)
 	memcpy(&((number_call *) context)->number, data, sizeof(int64));
 }
 
-/* dp_workload_count_rows: see dp_workload.h; errors as dp_reading_run. */
+/* dp_workload_count_rows: see dp_workload.h; errors as dp_readings_run. */
 int64
 dp_workload_count_rows(dp_reading *reading, const dp_rational *epsilon,
 					   int64 least, int64 most, dp_reader_charge charge,
@@ -133,6 +133,6 @@ dp_workload_count_rows(dp_reading *reading, const dp_rational *epsilon,
 	data.scale = dp_workload_count_scale(reading->sensitivity, epsilon);
 	data.least = least;
 	data.most = most;
-	dp_reading_run(reading, &use);
+	dp_readings_run(reading, &use);
 	return call.number;
 }

@@ -154,7 +154,7 @@ check_domain(const dp_axis *axis, Form_pg_attribute attribute,
 		for (i = 0; i < axis->size; i++)
 		{
 			CHECK_FOR_INTERRUPTS();
-			value = dp_places_axis_value(axis, i, &isnull);
+			value = dp_domains_axis_value(axis, i, &isnull);
 			universe_check_value(&column, value, isnull);
 		}
 }
@@ -376,8 +376,8 @@ dp_workload_null_hint(const dp_universe *universe)
 	int			i;
 
 	for (i = 0; i < universe->naxes && !isnull; i++)
-		(void) dp_places_axis_value(universe->axes[i],
-									universe->axes[i]->size - 1, &isnull);
+		(void) dp_domains_axis_value(universe->axes[i],
+									 universe->axes[i]->size - 1, &isnull);
 	if (!isnull)
 		return "";
 	return "  A column that may be NULL has NULL as one more value; "
@@ -421,7 +421,7 @@ check_relation(Oid relid)
  *	  The product of the named columns' public values, in the given order;
  *	  `most` cells, or any number when it is PG_INT64_MAX.
  *
- * Errors: 42P01; those of dp_reading_make_axis; 22023 no columns, a NULL or
+ * Errors: 42P01; those of dp_readings_make_axis; 22023 no columns, a NULL or
  * double name, bins that do not match; 54000 too many columns, places of one
  * or cells.
  */
@@ -438,7 +438,7 @@ dp_workload_make_universe(Oid relid, ArrayType *columns, ArrayType *bins,
 	universe->relid = relid;
 	universe->axes = palloc(sizeof(dp_axis *) * universe->naxes);
 	for (i = 0; i < universe->naxes; i++)
-		universe->axes[i] = dp_reading_make_axis(relid, names[i], numbers[i],
+		universe->axes[i] = dp_readings_make_axis(relid, names[i], numbers[i],
 										 Min(most, DP_UNIVERSE_CELLS));
 	universe->size = product_of_sizes(universe->axes, universe->naxes);
 	universe_check_size(universe, most);
@@ -455,7 +455,7 @@ dp_workload_to_list(const dp_universe *universe)
 	int			i;
 
 	for (i = 0; i < universe->naxes; i++)
-		list = lappend(list, dp_places_axis_to_list(universe->axes[i]));
+		list = lappend(list, dp_domains_axis_to_list(universe->axes[i]));
 	return list;
 }
 
@@ -470,7 +470,7 @@ dp_workload_from_list(const List *list)
 	universe->naxes = list_length(list) - 1;
 	universe->axes = palloc(sizeof(dp_axis *) * Max(universe->naxes, 1));
 	for (i = 0; i < universe->naxes; i++)
-		universe->axes[i] = dp_places_axis_from_list(list_nth(list, i + 1));
+		universe->axes[i] = dp_domains_axis_from_list(list_nth(list, i + 1));
 	universe->size = product_of_sizes(universe->axes, universe->naxes);
 	return universe;
 }
@@ -542,7 +542,7 @@ dp_workload_values(const dp_universe *universe, int64 cell, Datum *values,
 	{
 		const dp_axis *axis = universe->axes[i];
 
-		values[i] = dp_places_axis_value(axis, cell % axis->size, &nulls[i]);
+		values[i] = dp_domains_axis_value(axis, cell % axis->size, &nulls[i]);
 		cell /= axis->size;
 	}
 }

@@ -33,51 +33,51 @@
  * ----------------
  */
 
-/* dp_places_is_integer: int2, int4 or int8. */
+/* dp_domains_is_integer: int2, int4 or int8. */
 bool
-dp_places_is_integer(Oid type)
+dp_domains_is_integer(Oid type)
 {
 	return type == INT2OID || type == INT4OID || type == INT8OID;
 }
 
-/* dp_places_is_time: a type whose values count days or microseconds. */
+/* dp_domains_is_time: a type whose values count days or microseconds. */
 bool
-dp_places_is_time(Oid type)
+dp_domains_is_time(Oid type)
 {
 	return type == DATEOID || type == TIMESTAMPOID || type == TIMESTAMPTZOID;
 }
 
 /*
- * dp_places_time_numeric
+ * dp_domains_time_numeric
  *	  A date in days, a timestamp in microseconds since 2000; infinite ones
  *	  become infinite numbers.
  */
 Numeric
-dp_places_time_numeric(Datum value, Oid type)
+dp_domains_time_numeric(Datum value, Oid type)
 {
 	if (type == DATEOID)
 	{
 		DateADT		date = DatumGetDateADT(value);
 
 		if (DATE_NOT_FINITE(date))
-			return dp_bridge_text_to_numeric(DATE_IS_NOBEGIN(date) ?
-											 "-Infinity" : "Infinity");
+			return dp_base_text_to_numeric(DATE_IS_NOBEGIN(date) ?
+										   "-Infinity" : "Infinity");
 		return int64_to_numeric(date);
 	}
 	if (TIMESTAMP_NOT_FINITE(DatumGetTimestamp(value)))
-		return dp_bridge_text_to_numeric(
+		return dp_base_text_to_numeric(
 			TIMESTAMP_IS_NOBEGIN(DatumGetTimestamp(value)) ?
 			"-Infinity" : "Infinity");
 	return int64_to_numeric(DatumGetTimestamp(value));
 }
 
 /*
- * dp_places_read_declared
+ * dp_domains_read_declared
  *	  A declared text as a value of the type; 55000 if the type rejects it, as
  *	  after ALTER COLUMN TYPE.
  */
 Datum
-dp_places_read_declared(const char *text, Oid type, int32 typmod)
+dp_domains_read_declared(const char *text, Oid type, int32 typmod)
 {
 	MemoryContext context = CurrentMemoryContext;
 	Oid			input;
@@ -104,21 +104,21 @@ dp_places_read_declared(const char *text, Oid type, int32 typmod)
 	return value;
 }
 
-/* dp_places_read_bound: a declared bound as a number. */
+/* dp_domains_read_bound: a declared bound as a number. */
 Numeric
-dp_places_read_bound(const char *text, Oid type)
+dp_domains_read_bound(const char *text, Oid type)
 {
-	if (!dp_places_is_time(type))
-		return DatumGetNumeric(dp_places_read_declared(text, NUMERICOID, -1));
-	return dp_places_time_numeric(dp_places_read_declared(text, type, -1),
-								  type);
+	if (!dp_domains_is_time(type))
+		return DatumGetNumeric(dp_domains_read_declared(text, NUMERICOID, -1));
+	return dp_domains_time_numeric(dp_domains_read_declared(text, type, -1),
+								   type);
 }
 
-/* dp_places_declared_integer: a declared text of a dense axis's type. */
+/* dp_domains_declared_integer: a declared text of a dense axis's type. */
 int64
-dp_places_declared_integer(const char *text, Oid type)
+dp_domains_declared_integer(const char *text, Oid type)
 {
-	return dp_places_integer(type, dp_places_read_declared(text, type, -1));
+	return dp_domains_integer(type, dp_domains_read_declared(text, type, -1));
 }
 
 /* ----------------
@@ -139,9 +139,10 @@ dp_places_declared_integer(const char *text, Oid type)
 
 /* ---- errors ---- */
 
-/* dp_places_axis_raise: raise 22023: the column has no public values. */
+/* dp_domains_axis_raise: raise 22023: the column has no public values. */
 void
-dp_places_axis_raise(const dp_axis *axis, const char *detail, const char *hint)
+dp_domains_axis_raise(const dp_axis *axis, const char *detail,
+					  const char *hint)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -152,26 +153,26 @@ dp_places_axis_raise(const dp_axis *axis, const char *detail, const char *hint)
 }
 
 /*
- * dp_places_axis_value
+ * dp_domains_axis_value
  *	  The value at a place, 0 <= place < size; for a bin, its representative.
  *	  Values by reference belong to the axis.
  */
 Datum
-dp_places_axis_value(const dp_axis *axis, int64 place, bool *isnull)
+dp_domains_axis_value(const dp_axis *axis, int64 place, bool *isnull)
 {
-	return dp_places_value(&axis->values->finder->places,
-						   axis->values->values, place, isnull);
+	return dp_domains_value(&axis->values->finder->places,
+							axis->values->values, place, isnull);
 }
 
 /*
- * dp_places_axis_is_complete
+ * dp_domains_axis_is_complete
  *	  Whether every possible value of the column has a place, as far as is
  *	  publicly known.  False if there are undeclared values without `other`,
  *	  values outside of bounds without bins, or NaN; also for an axis made from
  *	  a list.
  */
 bool
-dp_places_axis_is_complete(const dp_axis *axis)
+dp_domains_axis_is_complete(const dp_axis *axis)
 {
 	return axis->values->complete;
 }
@@ -179,13 +180,13 @@ dp_places_axis_is_complete(const dp_axis *axis)
 /* ---- making ---- */
 
 /*
- * dp_places_axis_make_finder
+ * dp_domains_axis_make_finder
  *	  The flat form of places with a tally's spec, or NULL: *length bytes,
  *	  palloc'd.
  */
 dp_axis_finder *
-dp_places_axis_make_finder(const dp_places *places, const Const *spec,
-						   Size *length)
+dp_domains_axis_make_finder(const dp_places *places, const Const *spec,
+							Size *length)
 {
 	Size		size = spec == NULL ? 0 :
 	VARSIZE(DatumGetPointer(spec->constvalue));
@@ -200,25 +201,25 @@ dp_places_axis_make_finder(const dp_places *places, const Const *spec,
 }
 
 /*
- * dp_places_axis_set_finder
+ * dp_domains_axis_set_finder
  *	  Give the axis a flat form with a tally's spec, or NULL, still without
  *	  places.
  */
 void
-dp_places_axis_set_finder(dp_axis *axis, dp_axis_kind kind, Oid type,
-						  const Const *spec)
+dp_domains_axis_set_finder(dp_axis *axis, dp_axis_kind kind, Oid type,
+						   const Const *spec)
 {
 	struct dp_axis_values *values = palloc0(sizeof(struct dp_axis_values));
 	dp_places	places = {kind, type, 0, 0, -1, -1};
 
-	values->finder = dp_places_axis_make_finder(&places, spec, &values->size);
+	values->finder = dp_domains_axis_make_finder(&places, spec, &values->size);
 	axis->values = values;
 }
 
-/* dp_places_axis_set_last_places: set `known` and the last places. */
+/* dp_domains_axis_set_last_places: set `known` and the last places. */
 void
-dp_places_axis_set_last_places(dp_axis *axis, int64 known, bool other,
-							   bool null)
+dp_domains_axis_set_last_places(dp_axis *axis, int64 known, bool other,
+								bool null)
 {
 	dp_axis_finder *finder = axis->values->finder;
 
@@ -228,38 +229,39 @@ dp_places_axis_set_last_places(dp_axis *axis, int64 known, bool other,
 	finder->places.null = null ? axis->size++ : -1;
 }
 
-/* dp_places_axis_make_dense: consecutive integers of the type. */
+/* dp_domains_axis_make_dense: consecutive integers of the type. */
 void
-dp_places_axis_make_dense(dp_axis *axis, Oid type, Datum first)
+dp_domains_axis_make_dense(dp_axis *axis, Oid type, Datum first)
 {
-	dp_places_axis_set_finder(axis, DP_AXIS_DENSE, type, NULL);
-	axis->values->finder->places.first = dp_places_integer(type, first);
+	dp_domains_axis_set_finder(axis, DP_AXIS_DENSE, type, NULL);
+	axis->values->finder->places.first = dp_domains_integer(type, first);
 }
 
 /*
- * dp_places_axis_make_listed
+ * dp_domains_axis_make_listed
  *	  The first `known` of the values are looked up; the axis keeps the array.
  *
  * Errors: 22023 no values, two equal ones, or a type without built-in
  * equality.
  */
 void
-dp_places_axis_make_listed(dp_axis *axis, Oid type, Datum *values, int64 known)
+dp_domains_axis_make_listed(dp_axis *axis, Oid type, Datum *values,
+							int64 known)
 {
 	int64		twice;
 	Const	   *spec;
 
-	if (!dp_places_tally_can_read(type))
-		dp_places_axis_raise(axis, "Its type has no built-in equality.",
-							 "Choose a column of another type.");
+	if (!dp_domains_tally_can_read(type))
+		dp_domains_axis_raise(axis, "Its type has no built-in equality.",
+							  "Choose a column of another type.");
 	if (known < 1)
-		dp_places_axis_raise(axis, "No values are declared.",
-							 "Ask the data owner to run dp_declare.");
-	spec = dp_places_tally_value_spec(type, values, known, &twice);
+		dp_domains_axis_raise(axis, "No values are declared.",
+							  "Ask the data owner to run dp_declare.");
+	spec = dp_domains_tally_value_spec(type, values, known, &twice);
 	if (spec == NULL)
-		dp_places_axis_raise(axis, "Two of its declared values are equal.",
-							 "Ask the data owner to run dp_declare again.");
-	dp_places_axis_set_finder(axis, DP_AXIS_LISTED, type, spec);
+		dp_domains_axis_raise(axis, "Two of its declared values are equal.",
+							  "Ask the data owner to run dp_declare again.");
+	dp_domains_axis_set_finder(axis, DP_AXIS_LISTED, type, spec);
 	axis->values->values = values;
 }
 
@@ -286,7 +288,7 @@ raise_bins(const dp_axis *axis, const char *detail, const char *hint)
 static bool
 counts_whole(Oid type)
 {
-	return dp_places_is_integer(type) || dp_places_is_time(type);
+	return dp_domains_is_integer(type) || dp_domains_is_time(type);
 }
 
 /* A round time of a bin, near its middle. */
@@ -317,14 +319,14 @@ middle_integer(const dp_axis *axis, int64 bin)
 	int64		last;
 	int64		middle;
 
-	dp_places_tally_bucket_limits(finder->spec, bin, &first, &last);
+	dp_domains_tally_bucket_limits(finder->spec, bin, &first, &last);
 	if (first > last)
 		raise_bins(axis, "One of the bins would hold no value of its type.",
 				   "Use fewer bins.");
 	middle = first + (int64) (((uint64) last - (uint64) first) / 2);
 	if (type == TIMESTAMPOID || type == TIMESTAMPTZOID)
 		return Int64GetDatum(round_moment(first, middle));
-	return dp_places_integer_datum(type, middle);
+	return dp_domains_integer_datum(type, middle);
 }
 
 static Datum
@@ -362,7 +364,7 @@ digits_kept(const dp_axis *axis)
 	if (axis->values->finder->places.type != NUMERICOID ||
 		axis->typmod < (int32) VARHDRSZ)
 		return -1;
-	return dp_places_typmod_digits(axis->typmod);
+	return dp_domains_typmod_digits(axis->typmod);
 }
 
 /* Round the middle of a bin; false if the result is not in the bin. */
@@ -375,7 +377,7 @@ round_middle(const dp_axis *axis, int64 bin, Datum middle, int digits,
 											 Int32GetDatum(digits));
 
 	*out = to_type(finder->places.type, number);
-	return dp_places_tally_find_bucket(finder->spec, *out) == bin &&
+	return dp_domains_tally_find_bucket(finder->spec, *out) == bin &&
 		DatumGetBool(DirectFunctionCall2(
 						 numeric_le, NumericGetDatum(axis->values->lower),
 						 number)) &&
@@ -424,9 +426,9 @@ axis_make_bins(dp_axis *axis, Oid type, Numeric lower, Numeric upper)
 {
 	int64		i;
 
-	dp_places_axis_set_finder(axis, DP_AXIS_BINS, type,
-							  dp_places_tally_bucket_spec(type, lower, upper,
-														  axis->bins));
+	dp_domains_axis_set_finder(axis, DP_AXIS_BINS, type,
+							   dp_domains_tally_bucket_spec(type, lower, upper,
+															axis->bins));
 	axis->values->lower = lower;
 	axis->values->upper = upper;
 	axis->values->values = palloc_extended(sizeof(Datum) * axis->bins,
@@ -454,12 +456,13 @@ find_declared(Oid relid, AttrNumber attnum)
 }
 
 /*
- * dp_places_axis_can_have_bins
+ * dp_domains_axis_can_have_bins
  *	  Whether it is a column of numbers, dates or timestamps with declared
- *	  bounds.  `attnum` as for dp_places_axis_make_declared_bins.
+ *	  bounds.  `attnum` as for dp_domains_axis_make_declared_bins.
  */
 bool
-dp_places_axis_can_have_bins(const dp_axis *axis, Oid relid, AttrNumber attnum)
+dp_domains_axis_can_have_bins(const dp_axis *axis, Oid relid,
+							  AttrNumber attnum)
 {
 	dp_attribute *declared = find_declared(relid, attnum);
 	Oid			type = getBaseType(axis->type);
@@ -470,15 +473,15 @@ dp_places_axis_can_have_bins(const dp_axis *axis, Oid relid, AttrNumber attnum)
 }
 
 /*
- * dp_places_axis_make_declared_bins
+ * dp_domains_axis_make_declared_bins
  *	  The bins and the place of NULL.  `attnum` is the underlying column of the
  *	  protected relation; 0: there is none.
  *
  * Errors: 22023 no bounds, wrong type of column, or invalid number of bins.
  */
 void
-dp_places_axis_make_declared_bins(dp_axis *axis, Oid relid, AttrNumber attnum,
-								  bool nullable)
+dp_domains_axis_make_declared_bins(dp_axis *axis, Oid relid, AttrNumber attnum,
+								   bool nullable)
 {
 	dp_attribute *declared = find_declared(relid, attnum);
 	Oid			type = getBaseType(axis->type);
@@ -494,9 +497,9 @@ dp_places_axis_make_declared_bins(dp_axis *axis, Oid relid, AttrNumber attnum,
 		raise_bins(axis, "Its bounds are not declared.",
 				   "Ask the data owner to run dp_declare(relation, column, "
 				   "lower => ..., upper => ...).");
-	axis_make_bins(axis, type, dp_places_read_bound(declared->lower, type),
-				   dp_places_read_bound(declared->upper, type));
-	dp_places_axis_set_last_places(axis, axis->bins, false, nullable);
+	axis_make_bins(axis, type, dp_domains_read_bound(declared->lower, type),
+				   dp_domains_read_bound(declared->upper, type));
+	dp_domains_axis_set_last_places(axis, axis->bins, false, nullable);
 	axis->values->complete = counts_whole(type);	/* there is no NaN */
 }
 
@@ -535,11 +538,11 @@ fix_settings(void)
 {
 	int			nest = NewGUCNestLevel();
 
-	dp_bridge_set_local("datestyle", "ISO, YMD");
-	dp_bridge_set_local("intervalstyle", "postgres");
-	dp_bridge_set_local("timezone", "UTC");
-	dp_bridge_set_local("extra_float_digits", "1");
-	dp_bridge_set_local("bytea_output", "hex");
+	dp_base_set_local("datestyle", "ISO, YMD");
+	dp_base_set_local("intervalstyle", "postgres");
+	dp_base_set_local("timezone", "UTC");
+	dp_base_set_local("extra_float_digits", "1");
+	dp_base_set_local("bytea_output", "hex");
 	return nest;
 }
 
@@ -572,7 +575,7 @@ numeric_node(Numeric value)
 static Numeric
 numeric_at(const List *list, int n)
 {
-	return dp_bridge_text_to_numeric(strVal(list_nth(list, n)));
+	return dp_base_text_to_numeric(strVal(list_nth(list, n)));
 }
 
 /* ---- the list form ---- */
@@ -598,9 +601,9 @@ listed_values(const dp_axis *axis)
 	return texts;
 }
 
-/* dp_places_axis_to_list: see dp_domains.h. */
+/* dp_domains_axis_to_list: see dp_domains.h. */
 List *
-dp_places_axis_to_list(const dp_axis *axis)
+dp_domains_axis_to_list(const dp_axis *axis)
 {
 	const struct dp_axis_values *values = axis->values;
 	const dp_axis_finder *finder = values->finder;
@@ -637,17 +640,17 @@ axis_read_values(dp_axis *axis, Oid type, const List *list)
 
 	foreach(lc, texts)
 		values[foreach_current_index(lc)] =
-			dp_places_read_declared(strVal(lfirst(lc)), type, -1);
-	dp_places_axis_make_listed(axis, type, values,
-							   integer_at(list, LIST_KNOWN));
+			dp_domains_read_declared(strVal(lfirst(lc)), type, -1);
+	dp_domains_axis_make_listed(axis, type, values,
+								integer_at(list, LIST_KNOWN));
 }
 
 /*
- * dp_places_axis_from_list: see dp_domains.h. 42704 if a type is gone, 55000
+ * dp_domains_axis_from_list: see dp_domains.h. 42704 if a type is gone, 55000
  * if its input function rejects a value.
  */
 dp_axis *
-dp_places_axis_from_list(const List *list)
+dp_domains_axis_from_list(const List *list)
 {
 	dp_axis    *axis = palloc0(sizeof(dp_axis));
 	int			nest = fix_settings();
@@ -663,7 +666,7 @@ dp_places_axis_from_list(const List *list)
 	switch ((dp_axis_kind) integer_at(list, LIST_KIND))
 	{
 		case DP_AXIS_DENSE:
-			dp_places_axis_set_finder(axis, DP_AXIS_DENSE, type, NULL);
+			dp_domains_axis_set_finder(axis, DP_AXIS_DENSE, type, NULL);
 			axis->values->finder->places.first = integer_at(list, LIST_FIRST);
 			break;
 		case DP_AXIS_LISTED:
@@ -676,9 +679,9 @@ dp_places_axis_from_list(const List *list)
 		case DP_AXIS_BUCKETS:
 			elog(ERROR, "an axis has no buckets");
 	}
-	dp_places_axis_set_last_places(axis, integer_at(list, LIST_KNOWN),
-								   integer_at(list, LIST_OTHER) != 0,
-								   integer_at(list, LIST_NULL) != 0);
+	dp_domains_axis_set_last_places(axis, integer_at(list, LIST_KNOWN),
+									integer_at(list, LIST_OTHER) != 0,
+									integer_at(list, LIST_NULL) != 0);
 	AtEOXact_GUC(true, nest);
 	return axis;
 }

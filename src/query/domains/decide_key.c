@@ -148,16 +148,16 @@ decide_is_comparison(breaking *b, const Node *node)
 		case T_DistinctExpr:
 			if (list_length(pair->args) != 2 || !is_ordering(b, pair->opno))
 				return false;
-			return dp_places_is_column(linitial(pair->args)) ?
+			return dp_domains_is_column(linitial(pair->args)) ?
 				decide_add_constant(b, lsecond(pair->args)) :
-				dp_places_is_column(lsecond(pair->args)) &&
+				dp_domains_is_column(lsecond(pair->args)) &&
 				decide_add_constant(b, linitial(pair->args));
 		case T_ScalarArrayOpExpr:
 			return is_ordering(b, list->opno) &&
-				dp_places_is_column(linitial(list->args)) &&
+				dp_domains_is_column(linitial(list->args)) &&
 				add_array(b, lsecond(list->args));
 		case T_NullTest:
-			return dp_places_is_column((const Node *)
+			return dp_domains_is_column((const Node *)
 									((const NullTest *) node)->arg);
 		default:
 			return false;
@@ -190,7 +190,7 @@ decide_compare_constants(const void *a, const void *b, void *arg)
 static bool
 decide_is_whole(Oid type)
 {
-	return dp_places_is_integer(type) || dp_places_is_time(type);
+	return dp_domains_is_integer(type) || dp_domains_is_time(type);
 }
 
 /* The next value in one direction; false at the end of the type's range. */
@@ -211,16 +211,16 @@ next_to(Oid type, Datum value, int step, Datum *out)
 										step * INFINITY));
 		return true;
 	}
-	if (pg_add_s64_overflow(dp_places_ordered(type, value), step, &number))
+	if (pg_add_s64_overflow(dp_domains_ordered(type, value), step, &number))
 		return false;
-	*out = dp_places_ordered_datum(type, number);
-	return dp_places_ordered(type, *out) == number;
+	*out = dp_domains_ordered_datum(type, number);
+	return dp_domains_ordered(type, *out) == number;
 }
 
 static Datum
 numeric_of(const char *text)
 {
-	return NumericGetDatum(dp_bridge_text_to_numeric(text));
+	return NumericGetDatum(dp_base_text_to_numeric(text));
 }
 
 static Datum
@@ -259,7 +259,7 @@ add_neighbours(breaking *b)
 	/* compared with nothing but NULL */
 	add(b, b->type == NUMERICOID ? NumericGetDatum(int64_to_numeric(0)) :
 		b->type == FLOAT8OID ? Float8GetDatum(0) :
-		dp_places_ordered_datum(b->type, 0));
+		dp_domains_ordered_datum(b->type, 0));
 }
 
 /*
@@ -358,7 +358,7 @@ gather(image_value *images, int64 n, bool *null)
 static dp_domain *
 decide_collect(const dp_key *key, image_value *images, int64 n, int32 *map)
 {
-	dp_domain  *domain = dp_places_domain_empty(getBaseType(key->type));
+	dp_domain  *domain = dp_domains_empty(getBaseType(key->type));
 	TypeCacheEntry *cache = lookup_type_cache(domain->places.type,
 											  TYPECACHE_CMP_PROC_FINFO);
 	image_order order = {&cache->cmp_proc_finfo, key->collation};
@@ -370,11 +370,11 @@ decide_collect(const dp_key *key, image_value *images, int64 n, int32 *map)
 	for (i = 0; i < kept; i++)
 	{
 		if (i == 0 || compare_images(&images[i - 1], &images[i], &order) != 0)
-			dp_places_domain_append(domain, images[i].value);
+			dp_domains_append(domain, images[i].value);
 		if (map != NULL)
 			map[images[i].place] = (int32) domain->places.known - 1;
 	}
-	dp_places_domain_end(domain, null);
+	dp_domains_end(domain, null);
 	for (i = kept; map != NULL && i < n; i++)
 		map[images[i].place] = images[i].kept ?
 			(int32) domain->places.null : -1;
@@ -407,16 +407,16 @@ decide_cases(const dp_key *key)
 static dp_domain *
 keep_places(const dp_domain *from, const bool *keep)
 {
-	dp_domain  *kept = dp_places_domain_empty(from->places.type);
+	dp_domain  *kept = dp_domains_empty(from->places.type);
 	bool		isnull;
 	int64		i;
 
 	for (i = 0; i < from->places.known; i++)
 		if (keep[i])
-			dp_places_domain_append(kept, dp_places_domain_value(from, i,
-																 &isnull));
-	dp_places_domain_end(kept, from->places.null >= 0 &&
-						 keep[from->places.null]);
+			dp_domains_append(kept, dp_domains_domain_value(from, i,
+															&isnull));
+	dp_domains_end(kept, from->places.null >= 0 &&
+				   keep[from->places.null]);
 	return kept;
 }
 
@@ -443,22 +443,22 @@ keep_reached(const dp_key *key, dp_domain *domain)
 						 &conditions, &n);
 	if (values == NULL)
 		return domain;
-	finder = dp_places_domain_finder(domain, &length);
+	finder = dp_domains_finder(domain, &length);
 	keep = palloc0(domain->size + 1);
-	asked = dp_places_conditions_begin(key, conditions);
+	asked = dp_domains_conditions_begin(key, conditions);
 	for (i = key->base->nullable ? -1 : 0; i < n; i++)
 	{
 		Datum		column = i < 0 ? (Datum) 0 : values[i];
 		bool		isnull;
-		Datum		value = dp_places_conditions_image(asked, column, i < 0,
-													   &isnull);
-		int64		place = dp_places_axis_find_flat(finder, value, isnull);
+		Datum		value = dp_domains_conditions_image(asked, column, i < 0,
+														&isnull);
+		int64		place = dp_domains_axis_find_flat(finder, value, isnull);
 
-		if (place >= 0 && dp_places_conditions_hold(asked, column, i < 0,
-													value, isnull))
+		if (place >= 0 && dp_domains_conditions_hold(asked, column, i < 0,
+													 value, isnull))
 			keep[place] = true;
 	}
-	dp_places_conditions_end(asked);
+	dp_domains_conditions_end(asked);
 	return keep_places(domain, keep);
 }
 
@@ -481,24 +481,24 @@ raise_too_much(int64 values)
 static void
 fill_images(const dp_key *key, const dp_domain *base, image_value *images)
 {
-	dp_conditions *asked = dp_places_conditions_begin(key, key->conditions);
+	dp_conditions *asked = dp_domains_conditions_begin(key, key->conditions);
 	int64		i;
 
 	for (i = 0; i < base->size; i++)
 	{
 		bool		column_null;
-		Datum		column = dp_places_domain_value(base, i, &column_null);
+		Datum		column = dp_domains_domain_value(base, i, &column_null);
 		image_value *image = &images[i];
 
 		CHECK_FOR_INTERRUPTS();
 		image->place = i;
-		image->value = dp_places_conditions_image(asked, column, column_null,
-												  &image->isnull);
+		image->value = dp_domains_conditions_image(asked, column, column_null,
+												   &image->isnull);
 		image->kept = i == base->places.other ||
-			dp_places_conditions_hold(asked, column, column_null,
-									  image->value, image->isnull);
+			dp_domains_conditions_hold(asked, column, column_null,
+									   image->value, image->isnull);
 	}
-	dp_places_conditions_end(asked);
+	dp_domains_conditions_end(asked);
 }
 
 /*
@@ -514,10 +514,10 @@ decide_image(const dp_key *key, dp_domain *base)
 
 	/* a parameter without a value: EXPLAIN of a generic plan */
 	if (key->image == NULL)
-		return dp_places_domain_empty(getBaseType(key->type));
+		return dp_domains_empty(getBaseType(key->type));
 	if (base == NULL)
 	{
-		domain = dp_places_decide_time(key);
+		domain = dp_domains_decide_time(key);
 		if (domain == NULL)
 			raise_too_much(0);
 		return domain;
@@ -539,8 +539,8 @@ decide_image(const dp_key *key, dp_domain *base)
 static bool
 decide_is_constant(const Node *condition)
 {
-	return !dp_places_mentions(condition, DP_KEY_COLUMN) &&
-		!dp_places_mentions(condition, DP_KEY_VALUE);
+	return !dp_domains_mentions(condition, DP_KEY_COLUMN) &&
+		!dp_domains_mentions(condition, DP_KEY_VALUE);
 }
 
 /* Conditions that do not mention the key's column. */
@@ -551,7 +551,7 @@ about_value(const dp_key *key)
 	ListCell   *lc;
 
 	foreach(lc, key->conditions)
-		if (!dp_places_mentions(lfirst(lc), DP_KEY_COLUMN))
+		if (!dp_domains_mentions(lfirst(lc), DP_KEY_COLUMN))
 			found = lappend(found, lfirst(lc));
 	return found;
 }
@@ -568,9 +568,10 @@ decide_excludes_all(const dp_key *key)
 	foreach(lc, key->conditions)
 		if (decide_is_constant(lfirst(lc)))
 			constant = lappend(constant, lfirst(lc));
-	asked = dp_places_conditions_begin(key, constant);
-	holds = dp_places_conditions_hold(asked, (Datum) 0, true, (Datum) 0, true);
-	dp_places_conditions_end(asked);
+	asked = dp_domains_conditions_begin(key, constant);
+	holds = dp_domains_conditions_hold(asked, (Datum) 0, true, (Datum) 0,
+									   true);
+	dp_domains_conditions_end(asked);
 	return !holds;
 }
 
@@ -597,10 +598,10 @@ static bool
 decide_is_kept(dp_conditions *asked, const dp_domain *from, int64 place)
 {
 	bool		isnull;
-	Datum		value = dp_places_domain_value(from, place, &isnull);
+	Datum		value = dp_domains_domain_value(from, place, &isnull);
 
 	CHECK_FOR_INTERRUPTS();
-	return dp_places_conditions_hold(asked, value, isnull, value, isnull);
+	return dp_domains_conditions_hold(asked, value, isnull, value, isnull);
 }
 
 /* If all kept values of a dense domain are contiguous, make a dense domain. */
@@ -621,15 +622,15 @@ keep_dense(dp_domain *kept, const dp_domain *from, const bool *keep)
 			return false;
 	if (first > last)
 		return false;
-	dp_places_domain_fill_dense(kept, from->places.first + first,
-								from->places.first + last);
+	dp_domains_fill_dense(kept, from->places.first + first,
+						  from->places.first + last);
 	return true;
 }
 
 static dp_domain *
 keep_values(const dp_domain *from, dp_conditions *asked, bool other)
 {
-	dp_domain  *kept = dp_places_domain_empty(from->places.type);
+	dp_domain  *kept = dp_domains_empty(from->places.type);
 	int64		known = from->places.known;
 	bool	   *keep = palloc_extended(known + 1, MCXT_ALLOC_HUGE);
 	bool		isnull;
@@ -640,19 +641,19 @@ keep_values(const dp_domain *from, dp_conditions *asked, bool other)
 	if (from->places.kind != DP_AXIS_DENSE || !keep_dense(kept, from, keep))
 		for (i = 0; i < known; i++)
 			if (keep[i])
-				dp_places_domain_append(kept, dp_places_domain_value(from, i,
-																	 &isnull));
+				dp_domains_append(kept, dp_domains_domain_value(from, i,
+																&isnull));
 	pfree(keep);
 	if (other && from->places.other >= 0)
 	{
-		dp_places_domain_append(kept,
-								dp_places_domain_value(from,
-													   from->places.other,
-													   &isnull));
+		dp_domains_append(kept,
+						  dp_domains_domain_value(from,
+												  from->places.other,
+												  &isnull));
 		kept->places.other = --kept->places.known;
 	}
-	dp_places_domain_end(kept, from->places.null >= 0 &&
-						 decide_is_kept(asked, from, from->places.null));
+	dp_domains_end(kept, from->places.null >= 0 &&
+				   decide_is_kept(asked, from, from->places.null));
 	return kept;
 }
 
@@ -664,9 +665,9 @@ decide_values(const dp_key *key, const dp_domain *from, List *conditions)
 
 	if (conditions == NIL || from->places.known > DP_DECIDED_MAX)
 		return (dp_domain *) from;
-	asked = dp_places_conditions_begin(key, conditions);
+	asked = dp_domains_conditions_begin(key, conditions);
 	kept = keep_values(from, asked, !leaves_null_only(conditions));
-	dp_places_conditions_end(asked);
+	dp_domains_conditions_end(asked);
 	return kept;
 }
 
@@ -675,13 +676,13 @@ static dp_domain *
 decide_range(const dp_key *key)
 {
 	Oid			type = getBaseType(key->type);
-	dp_domain  *domain = dp_places_domain_empty(type);
-	dp_value_range interval = dp_places_declared_interval(key, type);
+	dp_domain  *domain = dp_domains_empty(type);
+	dp_value_range interval = dp_domains_declared_interval(key, type);
 
-	dp_places_narrow(key, type, &interval);
+	dp_domains_narrow(key, type, &interval);
 	if (interval.first <= interval.last)
-		dp_places_domain_fill_dense(domain, interval.first, interval.last);
-	dp_places_domain_end(domain, key->nullable);
+		dp_domains_fill_dense(domain, interval.first, interval.last);
+	dp_domains_end(domain, key->nullable);
 	return decide_values(key, domain, key->conditions);
 }
 
@@ -694,34 +695,34 @@ decide_column(const dp_key *key)
 
 	column.conditions = NIL;
 	foreach(lc, key->conditions)
-		if (!dp_places_mentions(lfirst(lc), DP_KEY_VALUE))
+		if (!dp_domains_mentions(lfirst(lc), DP_KEY_VALUE))
 			column.conditions = lappend(column.conditions, lfirst(lc));
-	return dp_places_domain_decide(&column);
+	return dp_domains_decide(&column);
 }
 
-/* dp_places_domain_decide: see dp_domains.h; errors as for _make_any. */
+/* dp_domains_decide: see dp_domains.h; errors as for _make_any. */
 dp_domain *
-dp_places_domain_decide(const dp_key *key)
+dp_domains_decide(const dp_key *key)
 {
 	dp_domain  *domain;
 
 	if (key->conditions == NIL && key->kind != DP_KEY_CASES &&
 		key->kind != DP_KEY_IMAGE)
 	{
-		domain = dp_places_domain_make_any(key);
+		domain = dp_domains_make_any(key);
 		domain->undecided = key;
 		return domain;
 	}
 	if (decide_excludes_all(key))
 	{
-		domain = dp_places_domain_empty(getBaseType(key->type));
-		dp_places_domain_end(domain, false);
+		domain = dp_domains_empty(getBaseType(key->type));
+		dp_domains_end(domain, false);
 		return domain;
 	}
 	switch (key->kind)
 	{
 		case DP_KEY_LISTED:
-			return decide_values(key, dp_places_decide_list(key),
+			return decide_values(key, dp_domains_decide_list(key),
 								 key->image == NULL && key->attnum != 0 ?
 								 key->conditions : about_value(key));
 		case DP_KEY_CASES:
@@ -736,7 +737,7 @@ dp_places_domain_decide(const dp_key *key)
 			return decide_range(key);
 		case DP_KEY_TRUNC:
 		case DP_KEY_EXTRACT:
-			domain = dp_places_decide_time(key);
+			domain = dp_domains_decide_time(key);
 			if (domain != NULL)
 				return domain;
 			break;
@@ -744,9 +745,9 @@ dp_places_domain_decide(const dp_key *key)
 			break;
 	}
 	if (key->image == NULL && key->attnum != 0)
-		return decide_values(key, dp_places_domain_make_any(key),
+		return decide_values(key, dp_domains_make_any(key),
 							 key->conditions);
-	domain = decide_values(key, dp_places_domain_make_any(key),
+	domain = decide_values(key, dp_domains_make_any(key),
 						   about_value(key));
 	return keep_reached(key, domain);
 }

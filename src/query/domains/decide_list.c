@@ -48,7 +48,7 @@ typedef struct named_order
 static const Var *
 list_input_of(const naming *n, const Node *node)
 {
-	node = dp_bridge_unlabelled(node);
+	node = dp_base_unlabelled(node);
 	return node != NULL && IsA(node, Var) &&
 		((const Var *) node)->varattno == n->input ? (const Var *) node : NULL;
 }
@@ -60,7 +60,7 @@ can_convert(Oid from, Oid to)
 	from = getBaseType(from);
 	to = getBaseType(to);
 	return from == to ||
-		(dp_places_is_integer(from) && dp_places_is_integer(to)) ||
+		(dp_domains_is_integer(from) && dp_domains_is_integer(to)) ||
 		(from == TEXTOID && to == VARCHAROID) ||
 		(from == FLOAT8OID && to == FLOAT4OID);
 }
@@ -199,32 +199,32 @@ list_is_named(naming *n, Node *condition)
 static naming
 begin_naming(const dp_key *key, bool collecting)
 {
-	naming		n = {key, dp_places_named_input(key), collecting, NIL};
+	naming		n = {key, dp_domains_named_input(key), collecting, NIL};
 
 	return n;
 }
 
-/* dp_places_key_can_be_named: see dp_domains.h. */
+/* dp_domains_key_can_be_named: see dp_domains.h. */
 bool
-dp_places_key_can_be_named(const dp_key *key)
+dp_domains_key_can_be_named(const dp_key *key)
 {
 	Oid			type = getBaseType(key->type);
 	TypeCacheEntry *cache = lookup_type_cache(type, TYPECACHE_CMP_PROC_FINFO);
 
-	return dp_places_tally_can_read(type) &&
+	return dp_domains_tally_can_read(type) &&
 		OidIsValid(cache->cmp_proc_finfo.fn_oid) &&
 		(!OidIsValid(key->collation) ||
 		 get_collation_isdeterministic(key->collation));
 }
 
-/* dp_places_key_is_named: see dp_domains.h. */
+/* dp_domains_key_is_named: see dp_domains.h. */
 bool
-dp_places_key_is_named(const dp_key *key)
+dp_domains_key_is_named(const dp_key *key)
 {
 	naming		n = begin_naming(key, false);
 	ListCell   *lc;
 
-	if (!dp_places_key_can_be_named(key))
+	if (!dp_domains_key_can_be_named(key))
 		return false;
 	foreach(lc, key->conditions)
 		if (list_is_named(&n, lfirst(lc)) && !IsA(lfirst(lc), NullTest))
@@ -247,11 +247,11 @@ convert_float(Datum value, Datum *out)
 static bool
 list_convert_integer(const Const *value, Oid to, Datum *out)
 {
-	int64		number = dp_places_integer(getBaseType(value->consttype),
-										   value->constvalue);
+	int64		number = dp_domains_integer(getBaseType(value->consttype),
+											value->constvalue);
 
-	*out = dp_places_integer_datum(to, number);
-	return dp_places_integer(to, *out) == number;
+	*out = dp_domains_integer_datum(to, number);
+	return dp_domains_integer(to, *out) == number;
 }
 
 /* Pad to char(n), unless the value is longer. */
@@ -280,7 +280,7 @@ convert(const dp_key *key, const Const *value, Datum *out)
 		*out = PointerGetDatum(PG_DETOAST_DATUM_COPY(*out));
 	if (from == FLOAT8OID && to == FLOAT4OID)
 		return convert_float(*out, out);
-	if (dp_places_is_integer(from))
+	if (dp_domains_is_integer(from))
 		return list_convert_integer(value, to, out);
 	if (to == BPCHAROID)
 		*out = pad(*out, key->typmod);
@@ -326,29 +326,29 @@ list_append_declared(dp_domain *domain, const dp_key *key, const Datum *values,
 		return;
 	foreach(lc, declared->keys)
 	{
-		Datum		value = dp_places_read_declared(lfirst(lc),
-													domain->places.type,
-													key->typmod);
+		Datum		value = dp_domains_read_declared(lfirst(lc),
+													 domain->places.type,
+													 key->typmod);
 		Datum	   *at = bsearch_arg(&value, values, n, sizeof(Datum),
 									 compare_named, order);
 
 		if (at == NULL)
 			continue;
 		used[at - values] = true;
-		dp_places_domain_append(domain, value);
+		dp_domains_append(domain, value);
 	}
 }
 
 /*
- * dp_places_decide_list
+ * dp_domains_decide_list
  *	  The values that the key's conditions name; none if their parameters are
  *	  unknown.
  */
 dp_domain *
-dp_places_decide_list(const dp_key *key)
+dp_domains_decide_list(const dp_key *key)
 {
 	naming		n = begin_naming(key, true);
-	dp_domain  *domain = dp_places_domain_empty(getBaseType(key->type));
+	dp_domain  *domain = dp_domains_empty(getBaseType(key->type));
 	TypeCacheEntry *cache;
 	named_order order;
 	Datum	   *values;
@@ -376,7 +376,7 @@ dp_places_decide_list(const dp_key *key)
 	list_append_declared(domain, key, values, used, count, &order);
 	for (i = 0; i < count; i++)
 		if (!used[i])
-			dp_places_domain_append(domain, values[i]);
-	dp_places_domain_end(domain, key->nullable);
+			dp_domains_append(domain, values[i]);
+	dp_domains_end(domain, key->nullable);
 	return domain;
 }

@@ -103,7 +103,7 @@ refine_by_zone(refining *r, pg_tz *zone)
 static char *
 constant_text(const Node *node)
 {
-	node = dp_bridge_unlabelled(node);
+	node = dp_base_unlabelled(node);
 	if (node == NULL || !IsA(node, Const) || ((Const *) node)->constisnull ||
 		((Const *) node)->consttype != TEXTOID)
 		return NULL;
@@ -342,8 +342,8 @@ cells_reach(const Node *expression, Oid column_type)
 {
 	int64		days = 0;
 
-	(void) dp_bridge_contains((Node *) expression, note_longest_unit, &days,
-							  DP_WALK_ONE_LEVEL);
+	(void) dp_base_contains((Node *) expression, note_longest_unit, &days,
+							DP_WALK_ONE_LEVEL);
 	return column_type == DATEOID ? days + 1 : (days + 1) * USECS_PER_DAY;
 }
 
@@ -418,7 +418,7 @@ find_range(cell_walk *w)
 	w->narrowed = w->bounds;
 	w->narrowed.first = add_or_stop(w->bounds.first, -beyond);
 	w->narrowed.last = add_or_stop(w->bounds.last, beyond);
-	dp_places_narrow(w->key, w->type, &w->narrowed);
+	dp_domains_narrow(w->key, w->type, &w->narrowed);
 	w->range = w->narrowed;
 	if (w->repeats || w->range.first > w->range.last)
 		return;
@@ -439,8 +439,8 @@ find_cells(cell_walk *w)
 					  &w->length))
 		return false;
 	foreach(lc, w->key->conditions)
-		if (!dp_places_mentions(lfirst(lc), DP_KEY_COLUMN) ||
-			dp_places_is_comparison(lfirst(lc), w->type) ||
+		if (!dp_domains_mentions(lfirst(lc), DP_KEY_COLUMN) ||
+			dp_domains_is_comparison(lfirst(lc), w->type) ||
 			cells_refine(lfirst(lc), w->type, &w->range,
 						 &w->length))
 			w->conditions = lappend(w->conditions, lfirst(lc));
@@ -487,24 +487,24 @@ add_found(cell_walk *w, Datum value)
 static void
 visit_moment(cell_walk *w, int64 at)
 {
-	Datum		column = dp_places_ordered_datum(w->type, at);
+	Datum		column = dp_domains_ordered_datum(w->type, at);
 	bool		isnull;
-	Datum		value = dp_places_conditions_image(w->asked, column, false,
-												   &isnull);
+	Datum		value = dp_domains_conditions_image(w->asked, column, false,
+													&isnull);
 	cell_value *found;
 
 	if (isnull)
 	{
 		w->null |= w->key->kind == DP_KEY_IMAGE &&
 			at >= w->bounds.first && at <= w->bounds.last &&
-			dp_places_conditions_hold(w->asked, column, false, value, true);
+			dp_domains_conditions_hold(w->asked, column, false, value, true);
 		return;
 	}
 	found = add_found(w, value);
 	found->inside |= w->repeats ||
 		(at >= w->bounds.first && at <= w->bounds.last);
-	found->kept |= dp_places_conditions_hold(w->asked, column, false, value,
-											 false);
+	found->kept |= dp_domains_conditions_hold(w->asked, column, false, value,
+											  false);
 }
 
 /* The start of the next cell, or of its next part if a bound divides it. */
@@ -544,12 +544,12 @@ static void
 visit_null(cell_walk *w)
 {
 	bool		isnull;
-	Datum		value = dp_places_conditions_image(w->asked, (Datum) 0, true,
-												   &isnull);
+	Datum		value = dp_domains_conditions_image(w->asked, (Datum) 0, true,
+													&isnull);
 	cell_value *found;
 
 	if (!w->key->nullable ||
-		!dp_places_conditions_hold(w->asked, (Datum) 0, true, value, isnull))
+		!dp_domains_conditions_hold(w->asked, (Datum) 0, true, value, isnull))
 		return;
 	w->null |= isnull;
 	if (isnull)
@@ -563,7 +563,7 @@ visit_null(cell_walk *w)
 static dp_domain *
 decide_time_collect(cell_walk *w)
 {
-	dp_domain  *domain = dp_places_domain_empty(getBaseType(w->key->type));
+	dp_domain  *domain = dp_domains_empty(getBaseType(w->key->type));
 	int64		i = 0;
 
 	if (w->nfound > 1)
@@ -581,19 +581,19 @@ decide_time_collect(cell_walk *w)
 			kept |= w->found[i].kept;
 		}
 		if (inside && kept)
-			dp_places_domain_append(domain, value);
+			dp_domains_append(domain, value);
 	}
-	dp_places_domain_end(domain, w->null);
+	dp_domains_end(domain, w->null);
 	return domain;
 }
 
 /*
- * dp_places_decide_time
+ * dp_domains_decide_time
  *	  The domain of a DP_KEY_TRUNC or DP_KEY_EXTRACT, or a DP_KEY_IMAGE of a
  *	  timestamp; NULL if the bounds are too far apart to visit all cells.
  */
 dp_domain *
-dp_places_decide_time(const dp_key *key)
+dp_domains_decide_time(const dp_key *key)
 {
 	cell_walk	w;
 	dp_domain  *domain;
@@ -603,31 +603,31 @@ dp_places_decide_time(const dp_key *key)
 
 	memset(&w, 0, sizeof(w));
 	if (key->kind == DP_KEY_EXTRACT)
-		(void) dp_places_key_extract_range(key->field, &monotone, &first,
-										   &last);
+		(void) dp_domains_key_extract_range(key->field, &monotone, &first,
+											&last);
 	w.key = key;
 	w.type = getBaseType(get_atttype(key->relid, key->attnum));
 	w.repeats = !monotone;
 	w.compare = &lookup_type_cache(getBaseType(key->type),
 								   TYPECACHE_CMP_PROC_FINFO)->cmp_proc_finfo;
-	w.bounds = dp_places_declared_interval(key, w.type);
+	w.bounds = dp_domains_declared_interval(key, w.type);
 	find_range(&w);
 	if (!find_cells(&w))
 		return NULL;
-	w.asked = dp_places_conditions_begin(key, w.conditions);
+	w.asked = dp_domains_conditions_begin(key, w.conditions);
 	visit_cells(&w);
 	visit_null(&w);
 	domain = decide_time_collect(&w);
-	dp_places_conditions_end(w.asked);
+	dp_domains_conditions_end(w.asked);
 	return domain;
 }
 
-/* dp_places_key_has_cells: see dp_domains.h. */
+/* dp_domains_key_has_cells: see dp_domains.h. */
 bool
-dp_places_key_has_cells(const dp_key *key)
+dp_domains_key_has_cells(const dp_key *key)
 {
 	Oid			type = getBaseType(get_atttype(key->relid, key->attnum));
-	dp_value_range bounds = dp_places_declared_interval(key, type);
+	dp_value_range bounds = dp_domains_declared_interval(key, type);
 	int64		length = 0;
 
 	return cells_refine(key->image, type, &bounds, &length) &&

@@ -89,12 +89,12 @@ static const struct
 };
 
 /*
- * dp_places_key_trunc_step
+ * dp_domains_key_trunc_step
  *	  The interval between neighbouring values of date_trunc(field, ...); false
  *	  if the field cannot be a key.
  */
 bool
-dp_places_key_trunc_step(const char *field, Interval *step)
+dp_domains_key_trunc_step(const char *field, Interval *step)
 {
 	int			i;
 
@@ -110,13 +110,13 @@ dp_places_key_trunc_step(const char *field, Interval *step)
 }
 
 /*
- * dp_places_key_extract_range
+ * dp_domains_key_extract_range
  *	  The values of extract(field from ...): *first .. *last if they recur, or
  *	  *monotone if they follow from the bounds; false if the field cannot be a
  *	  key.
  */
 bool
-dp_places_key_extract_range(const char *field, bool *monotone, int *first,
+dp_domains_key_extract_range(const char *field, bool *monotone, int *first,
 							  int *last)
 {
 	int			i;
@@ -144,12 +144,12 @@ domain_raise_too_many(void)
 }
 
 /*
- * dp_places_domain_append
+ * dp_domains_append
  *	  Append a known value; 54000 if there are more than dp_pg.max_groups and
  *	  DP_DECIDED_MAX.
  */
 void
-dp_places_domain_append(dp_domain *domain, Datum value)
+dp_domains_append(dp_domain *domain, Datum value)
 {
 	int64		known = domain->places.known;
 
@@ -167,16 +167,16 @@ dp_places_domain_append(dp_domain *domain, Datum value)
 static void
 append_integer(dp_domain *domain, int64 value)
 {
-	dp_places_domain_append(domain, domain->places.type == FLOAT8OID ?
-							Float8GetDatum((float8) value) :
-							NumericGetDatum(int64_to_numeric(value)));
+	dp_domains_append(domain, domain->places.type == FLOAT8OID ?
+					  Float8GetDatum((float8) value) :
+					  NumericGetDatum(int64_to_numeric(value)));
 }
 
 /* ---- filling ---- */
 
-/* dp_places_declaration: of the key's column; 55000 if it is gone. */
+/* dp_domains_declaration: of the key's column; 55000 if it is gone. */
 dp_attribute *
-dp_places_declaration(const dp_key *key)
+dp_domains_declaration(const dp_key *key)
 {
 	dp_attribute *declared = dp_protect_attribute(key->relid, key->attnum);
 
@@ -191,15 +191,15 @@ dp_places_declaration(const dp_key *key)
 static void
 domain_append_declared(dp_domain *domain, const dp_key *key, const char *text)
 {
-	dp_places_domain_append(domain,
-							dp_places_read_declared(text, domain->places.type,
-													key->typmod));
+	dp_domains_append(domain,
+					  dp_domains_read_declared(text, domain->places.type,
+											   key->typmod));
 }
 
 static void
 fill_declared(dp_domain *domain, const dp_key *key)
 {
-	dp_attribute *declared = dp_places_declaration(key);
+	dp_attribute *declared = dp_domains_declaration(key);
 	ListCell   *lc;
 
 	foreach(lc, declared->keys)
@@ -240,18 +240,18 @@ fill_enum(dp_domain *domain)
 		labels[i] = &list->members[i]->tuple;
 	qsort(labels, list->n_members, sizeof(HeapTuple), compare_sort_order);
 	for (i = 0; i < list->n_members; i++)
-		dp_places_domain_append(domain,
-								ObjectIdGetDatum(enum_label(labels[i])->oid));
+		dp_domains_append(domain,
+						  ObjectIdGetDatum(enum_label(labels[i])->oid));
 	ReleaseSysCacheList(list);
 }
 
 /*
- * dp_places_domain_fill_dense
+ * dp_domains_fill_dense
  *	  Values first .. last, any number of them; 54000 if there are more than
  *	  2^63.
  */
 void
-dp_places_domain_fill_dense(dp_domain *domain, int64 first, int64 last)
+dp_domains_fill_dense(dp_domain *domain, int64 first, int64 last)
 {
 	domain->places.kind = DP_AXIS_DENSE;
 	domain->places.first = first;
@@ -268,14 +268,14 @@ dp_places_domain_fill_dense(dp_domain *domain, int64 first, int64 last)
 static void
 fill_range(dp_domain *domain, const dp_key *key)
 {
-	dp_attribute *declared = dp_places_declaration(key);
+	dp_attribute *declared = dp_domains_declaration(key);
 	Oid			type = domain->places.type;
 
-	dp_places_domain_fill_dense(domain,
-								dp_places_declared_integer(declared->lower,
-														   type),
-								dp_places_declared_integer(declared->upper,
-														   type));
+	dp_domains_fill_dense(domain,
+						  dp_domains_declared_integer(declared->lower,
+													  type),
+						  dp_domains_declared_integer(declared->upper,
+													  type));
 }
 
 /* A declared bound in the argument type of date_trunc or extract. */
@@ -283,7 +283,7 @@ static Datum
 time_bound(const char *text, const dp_key *key)
 {
 	Oid			column = getBaseType(get_atttype(key->relid, key->attnum));
-	Datum		value = dp_places_read_declared(text, column, -1);
+	Datum		value = dp_domains_read_declared(text, column, -1);
 
 	if (column == key->base_type)
 		return value;
@@ -298,7 +298,7 @@ time_bound(const char *text, const dp_key *key)
 static void
 fill_trunc(dp_domain *domain, const dp_key *key)
 {
-	dp_attribute *declared = dp_places_declaration(key);
+	dp_attribute *declared = dp_domains_declaration(key);
 	bool		zoned = key->base_type == TIMESTAMPTZOID;
 	PGFunction	truncate = zoned ? timestamptz_trunc : timestamp_trunc;
 	PGFunction	add = zoned ? timestamptz_pl_interval : timestamp_pl_interval;
@@ -307,7 +307,7 @@ fill_trunc(dp_domain *domain, const dp_key *key)
 	Datum		value = time_bound(declared->lower, key);
 	Interval	step;
 
-	if (!dp_places_key_trunc_step(key->field, &step))
+	if (!dp_domains_key_trunc_step(key->field, &step))
 		elog(ERROR, "unexpected date_trunc field \"%s\"", key->field);
 	value = DirectFunctionCall2(truncate, field, value);
 	while (DatumGetTimestamp(value) <= last)
@@ -316,7 +316,7 @@ fill_trunc(dp_domain *domain, const dp_key *key)
 											   PointerGetDatum(&step));
 
 		CHECK_FOR_INTERRUPTS();
-		dp_places_domain_append(domain, value);
+		dp_domains_append(domain, value);
 		next = DirectFunctionCall2(truncate, field, next);
 		if (DatumGetTimestamp(next) <= DatumGetTimestamp(value))
 			elog(ERROR, "date_trunc does not advance");
@@ -341,13 +341,13 @@ extracted(const dp_key *key, const char *bound)
 static void
 fill_extract(dp_domain *domain, const dp_key *key)
 {
-	dp_attribute *declared = dp_places_declaration(key);
+	dp_attribute *declared = dp_domains_declaration(key);
 	bool		monotone;
 	int			first;
 	int			last;
 	int64		value;
 
-	if (!dp_places_key_extract_range(key->field, &monotone, &first, &last))
+	if (!dp_domains_key_extract_range(key->field, &monotone, &first, &last))
 		elog(ERROR, "unexpected extract field \"%s\"", key->field);
 	if (monotone)
 	{
@@ -373,50 +373,50 @@ make_finder(dp_domain *domain)
 
 	if (!dense && domain->places.known > 0)
 	{
-		if (!dp_places_tally_can_read(domain->places.type))
+		if (!dp_domains_tally_can_read(domain->places.type))
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("rows cannot be grouped by a key of type %s",
 							format_type_be(domain->places.type)),
 					 errdetail("Its type has no built-in equality."),
 					 errhint("Cast the key to text or to a number.")));
-		spec = dp_places_tally_value_spec(domain->places.type, domain->values,
-										  domain->places.known, &twice);
+		spec = dp_domains_tally_value_spec(domain->places.type, domain->values,
+										   domain->places.known, &twice);
 		if (spec == NULL)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("two public values of a group key are equal"),
 					 errhint("Ask the data owner to run dp_declare again.")));
 	}
-	domain->finder = dp_places_axis_make_finder(&domain->places, spec,
-												&domain->length);
+	domain->finder = dp_domains_axis_make_finder(&domain->places, spec,
+												 &domain->length);
 	if (spec == NULL)
 		domain->finder->places.kind = DP_AXIS_DENSE;
 }
 
-/* dp_places_domain_finder: see dp_domains.h. */
+/* dp_domains_finder: see dp_domains.h. */
 const dp_axis_finder *
-dp_places_domain_finder(dp_domain *domain, Size *length)
+dp_domains_finder(dp_domain *domain, Size *length)
 {
 	if (domain->base != NULL)
-		return dp_places_domain_finder(domain->base, length);
+		return dp_domains_finder(domain->base, length);
 	if (domain->finder == NULL)
 		make_finder(domain);
 	*length = domain->length;
 	return domain->finder;
 }
 
-/* dp_places_domain_map: see dp_domains.h. */
+/* dp_domains_map: see dp_domains.h. */
 const int32 *
-dp_places_domain_map(const dp_domain *domain, int64 *n)
+dp_domains_map(const dp_domain *domain, int64 *n)
 {
 	*n = domain->base == NULL ? 0 : domain->base->size;
 	return domain->map;
 }
 
-/* dp_places_domain_empty: a domain without values, of the key's type. */
+/* dp_domains_empty: a domain without values, of the key's type. */
 dp_domain *
-dp_places_domain_empty(Oid type)
+dp_domains_empty(Oid type)
 {
 	dp_domain  *domain = palloc0(sizeof(dp_domain));
 
@@ -427,9 +427,9 @@ dp_places_domain_empty(Oid type)
 	return domain;
 }
 
-/* dp_places_domain_end: set size and NULL, after known values and `other`. */
+/* dp_domains_end: set size and NULL, after known values and `other`. */
 void
-dp_places_domain_end(dp_domain *domain, bool null)
+dp_domains_end(dp_domain *domain, bool null)
 {
 	domain->size = domain->places.known;
 	if (domain->places.other >= 0)
@@ -439,7 +439,7 @@ dp_places_domain_end(dp_domain *domain, bool null)
 }
 
 /*
- * dp_places_domain_make_any
+ * dp_domains_make_any
  *	  All public values of the key, in the current context, whatever its
  *	  conditions and their number.
  *
@@ -447,18 +447,18 @@ dp_places_domain_end(dp_domain *domain, bool null)
  * gone.
  */
 dp_domain *
-dp_places_domain_make_any(const dp_key *key)
+dp_domains_make_any(const dp_key *key)
 {
-	dp_domain  *domain = dp_places_domain_empty(getBaseType(key->type));
+	dp_domain  *domain = dp_domains_empty(getBaseType(key->type));
 
 	switch (key->kind)
 	{
 		case DP_KEY_CONSTANT:
 			if (!key->constant->constisnull)
-				dp_places_domain_append(domain, key->constant->constvalue);
+				dp_domains_append(domain, key->constant->constvalue);
 			break;
 		case DP_KEY_BOOLEAN:
-			dp_places_domain_fill_dense(domain, 0, 1);
+			dp_domains_fill_dense(domain, 0, 1);
 			break;
 		case DP_KEY_ENUM:
 			fill_enum(domain);
@@ -482,49 +482,49 @@ dp_places_domain_make_any(const dp_key *key)
 		case DP_KEY_IMAGE:
 			elog(ERROR, "values of this kind of key are decided");
 	}
-	dp_places_domain_end(domain, key->nullable ||
-						 (key->kind == DP_KEY_CONSTANT &&
-						  key->constant->constisnull));
+	dp_domains_end(domain, key->nullable ||
+				   (key->kind == DP_KEY_CONSTANT &&
+					key->constant->constisnull));
 	return domain;
 }
 
-/* dp_places_domain_make: the same; 54000 above dp_pg.max_groups. */
+/* dp_domains_make: the same; 54000 above dp_pg.max_groups. */
 dp_domain *
-dp_places_domain_make(const dp_key *key)
+dp_domains_make(const dp_key *key)
 {
-	dp_domain  *domain = dp_places_domain_make_any(key);
+	dp_domain  *domain = dp_domains_make_any(key);
 
 	if (domain->places.known > dp_setting_max_groups)
 		domain_raise_too_many();
 	return domain;
 }
 
-/* dp_places_domain_other: the place of all undeclared values, or -1. */
+/* dp_domains_other: the place of all undeclared values, or -1. */
 int64
-dp_places_domain_other(const dp_domain *domain)
+dp_domains_other(const dp_domain *domain)
 {
 	return domain->places.other;
 }
 
-/* dp_places_domain_size: number of values, other and NULL included. */
+/* dp_domains_size: number of values, other and NULL included. */
 int64
-dp_places_domain_size(const dp_domain *domain)
+dp_domains_size(const dp_domain *domain)
 {
 	return domain->size;
 }
 
-/* dp_places_domain_known: see dp_domains.h. */
+/* dp_domains_known: see dp_domains.h. */
 int64
-dp_places_domain_known(const dp_domain *domain)
+dp_domains_known(const dp_domain *domain)
 {
 	return domain->places.known;
 }
 
-/* dp_places_domain_value: the value at a place, 0 <= place < size. */
+/* dp_domains_domain_value: the value at a place, 0 <= place < size. */
 Datum
-dp_places_domain_value(const dp_domain *domain, int64 place, bool *isnull)
+dp_domains_domain_value(const dp_domain *domain, int64 place, bool *isnull)
 {
-	return dp_places_value(&domain->places, domain->values, place, isnull);
+	return dp_domains_value(&domain->places, domain->values, place, isnull);
 }
 
 /* Number of values of the key without NULL, as far as the catalog tells. */
@@ -549,27 +549,29 @@ estimate_known(const dp_key *key)
 			declared = dp_protect_attribute(key->relid, key->attnum);
 			if (declared == NULL || declared->lower == NULL)
 				return 1;
-			return (double) dp_places_declared_integer(declared->upper, type) -
-				(double) dp_places_declared_integer(declared->lower, type) + 1;
+			return (double) dp_domains_declared_integer(declared->upper,
+														type) -
+				(double) dp_domains_declared_integer(declared->lower,
+													 type) + 1;
 		default:
 			return 100;
 	}
 }
 
-/* dp_places_domain_estimate: see dp_domains.h; rough for dates, but public. */
+/* dp_domains_estimate: see dp_domains.h; rough for dates, but public. */
 double
-dp_places_domain_estimate(const dp_key *key)
+dp_domains_estimate(const dp_key *key)
 {
 	return estimate_known(key) + (key->nullable ? 1 : 0);
 }
 
 /*
- * dp_places_most_values
+ * dp_domains_most_values
  *	  How many different values, besides NULL, a type or a column's declared
  *	  keys admit; -1 if not so few are public.
  */
 int64
-dp_places_most_values(Oid type, Oid relid, AttrNumber attnum)
+dp_domains_most_values(Oid type, Oid relid, AttrNumber attnum)
 {
 	const dp_attribute *declared = attnum == 0 ? NULL :
 		dp_protect_attribute(relid, attnum);
@@ -602,22 +604,23 @@ leaves_nulls_out(const dp_key *key)
 	return declared != NULL && declared->no_nulls;
 }
 
-/* dp_places_domain_make_axis: give a column's axis the values of its key. */
+/* dp_domains_make_axis: give a column's axis the values of its key. */
 void
-dp_places_domain_make_axis(const dp_key *key, dp_axis *axis)
+dp_domains_make_axis(const dp_key *key, dp_axis *axis)
 {
-	dp_domain  *domain = dp_places_domain_make(key);
+	dp_domain  *domain = dp_domains_make(key);
 	const dp_places *places = &domain->places;
 	bool		isnull;
 
 	if (places->kind == DP_AXIS_DENSE)
-		dp_places_axis_make_dense(axis, places->type,
-								  dp_places_domain_value(domain, 0, &isnull));
+		dp_domains_axis_make_dense(axis, places->type,
+								   dp_domains_domain_value(domain, 0,
+														   &isnull));
 	else
-		dp_places_axis_make_listed(axis, places->type, domain->values,
-								   places->known);
-	dp_places_axis_set_last_places(axis, places->known, places->other >= 0,
-								   key->nullable);
+		dp_domains_axis_make_listed(axis, places->type, domain->values,
+									places->known);
+	dp_domains_axis_set_last_places(axis, places->known, places->other >= 0,
+									key->nullable);
 	axis->values->complete = !leaves_nulls_out(key) &&
 		(key->kind == DP_KEY_CONSTANT || key->kind == DP_KEY_BOOLEAN ||
 		 key->kind == DP_KEY_ENUM || places->other >= 0);
@@ -681,7 +684,7 @@ static int64
 hash_values(dp_domain *domain)
 {
 	Size		length;
-	const dp_axis_finder *finder = dp_places_domain_finder(domain, &length);
+	const dp_axis_finder *finder = dp_domains_finder(domain, &length);
 
 	return (int64) hash_bytes_extended((const unsigned char *) finder,
 									   (int) length, 0);
@@ -700,7 +703,7 @@ is_made_anew(const dp_domain *domain)
 static dp_domain *
 make_anew(const dp_key *key, const Datum *numbers)
 {
-	dp_domain  *domain = dp_places_domain_make(key);
+	dp_domain  *domain = dp_domains_make(key);
 
 	if (domain->size != DatumGetInt64(numbers[LIST_SIZE]) ||
 		hash_values(domain) != DatumGetInt64(numbers[LIST_HASH]))
@@ -711,9 +714,9 @@ make_anew(const dp_key *key, const Datum *numbers)
 	return domain;
 }
 
-/* dp_places_domain_to_list: see dp_domains.h. */
+/* dp_domains_to_list: see dp_domains.h. */
 List *
-dp_places_domain_to_list(const dp_domain *domain)
+dp_domains_to_list(const dp_domain *domain)
 {
 	const dp_places *places = &domain->places;
 	Datum		numbers[LIST_NUMBERS];
@@ -738,9 +741,9 @@ dp_places_domain_to_list(const dp_domain *domain)
 	return list;
 }
 
-/* dp_places_domain_from_list: see dp_domains.h. */
+/* dp_domains_from_list: see dp_domains.h. */
 dp_domain *
-dp_places_domain_from_list(const List *list)
+dp_domains_from_list(const List *list)
 {
 	dp_domain  *domain = palloc0(sizeof(dp_domain));
 	dp_places  *places = &domain->places;

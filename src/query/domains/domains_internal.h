@@ -20,32 +20,32 @@
 #include "dp_domains.h"
 
 /* ---- declared texts and types (axis.c) ---- */
-extern Numeric dp_places_read_bound(const char *text, Oid type);
+extern Numeric dp_domains_read_bound(const char *text, Oid type);
 
 /*
  * Scale of numeric(p, s) from its typmod: eleven bits, signed, as in
  * numeric_typmod_scale of numeric.c.
  */
 static inline int
-dp_places_typmod_digits(int32 typmod)
+dp_domains_typmod_digits(int32 typmod)
 {
 	return (int) ((((typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024);
 }
 
 /* ---- axis.c ---- */
-extern void dp_places_axis_make_dense(dp_axis *axis, Oid type, Datum first);
+extern void dp_domains_axis_make_dense(dp_axis *axis, Oid type, Datum first);
 
 /* ---- from a value to its place and back (told_value.c) ---- */
 
-extern Datum dp_places_value(const dp_places *places, const Datum *values,
-							 int64 place, bool *isnull);
+extern Datum dp_domains_value(const dp_places *places, const Datum *values,
+							  int64 place, bool *isnull);
 
 /* For types of dense axes: an integer as a value, and back. */
-extern Datum dp_places_integer_datum(Oid type, int64 value);
+extern Datum dp_domains_integer_datum(Oid type, int64 value);
 
 /* ---- tally.c ---- */
-extern void dp_places_tally_bucket_limits(const void *spec, int64 bucket,
-										  int64 *first, int64 *last);
+extern void dp_domains_tally_bucket_limits(const void *spec, int64 bucket,
+										   int64 *first, int64 *last);
 
 /*
  * Construction of a group key's public
@@ -56,26 +56,26 @@ extern void dp_places_tally_bucket_limits(const void *spec, int64 bucket,
 #define DP_DECIDED_MAX (1 << 20)
 
 /* ---- domain.c ---- */
-extern dp_attribute *dp_places_declaration(const dp_key *key);
-extern dp_domain *dp_places_domain_make_any(const dp_key *key);
-extern dp_domain *dp_places_domain_empty(Oid type);
-extern void dp_places_domain_append(dp_domain *domain, Datum value);
-extern void dp_places_domain_fill_dense(dp_domain *domain, int64 first,
-										int64 last);
-extern void dp_places_domain_end(dp_domain *domain, bool null);
+extern dp_attribute *dp_domains_declaration(const dp_key *key);
+extern dp_domain *dp_domains_make_any(const dp_key *key);
+extern dp_domain *dp_domains_empty(Oid type);
+extern void dp_domains_append(dp_domain *domain, Datum value);
+extern void dp_domains_fill_dense(dp_domain *domain, int64 first,
+								  int64 last);
+extern void dp_domains_end(dp_domain *domain, bool null);
 
 /* ---- key_condition.c: evaluation of a key's conditions ---- */
 typedef struct dp_conditions dp_conditions;
 
-extern dp_conditions *dp_places_conditions_begin(const dp_key *key,
-												 const List *conditions);
-extern bool dp_places_conditions_hold(dp_conditions *conditions, Datum column,
-									  bool column_null, Datum value,
-									  bool value_null);
-extern Datum dp_places_conditions_image(dp_conditions *conditions,
-										Datum column, bool column_null,
-										bool *isnull);
-extern void dp_places_conditions_end(dp_conditions *conditions);
+extern dp_conditions *dp_domains_conditions_begin(const dp_key *key,
+												  const List *conditions);
+extern bool dp_domains_conditions_hold(dp_conditions *conditions, Datum column,
+									   bool column_null, Datum value,
+									   bool value_null);
+extern Datum dp_domains_conditions_image(dp_conditions *conditions,
+										 Datum column, bool column_null,
+										 bool *isnull);
+extern void dp_domains_conditions_end(dp_conditions *conditions);
 
 /* ---- narrow.c: what they leave of an ordered column ---- */
 
@@ -86,14 +86,14 @@ typedef struct dp_value_range
 	int64		last;
 } dp_value_range;
 
-extern dp_value_range dp_places_declared_interval(const dp_key *key,
+extern dp_value_range dp_domains_declared_interval(const dp_key *key,
 											   Oid column_type);
-extern int64 dp_places_ordered(Oid type, Datum value);
-extern Datum dp_places_ordered_datum(Oid type, int64 value);
-extern bool dp_places_is_column(const Node *node);
-extern bool dp_places_is_comparison(const Node *condition, Oid column_type);
-extern void dp_places_narrow(const dp_key *key, Oid column_type,
-							 dp_value_range *interval);
+extern int64 dp_domains_ordered(Oid type, Datum value);
+extern Datum dp_domains_ordered_datum(Oid type, int64 value);
+extern bool dp_domains_is_column(const Node *node);
+extern bool dp_domains_is_comparison(const Node *condition, Oid column_type);
+extern void dp_domains_narrow(const dp_key *key, Oid column_type,
+							  dp_value_range *interval);
 
 /*
  * Arithmetic on intervals of numbers.
@@ -103,45 +103,46 @@ extern void dp_places_narrow(const dp_key *key, Oid column_type,
  */
 
 /* ---- narrow.c ---- */
-extern dp_interval dp_places_interval_meet_condition(dp_interval a, Node *node,
-													 Node *condition,
-													 const dp_known *known);
+extern dp_interval dp_domains_interval_meet_condition(dp_interval a,
+													  Node *node,
+													  Node *condition,
+													  const dp_known *known);
 
 /* ---- decide_key.c, decide_list.c, decide_time.c ---- */
-extern dp_domain *dp_places_decide_list(const dp_key *key);
-extern bool dp_places_mentions(const Node *condition, AttrNumber which);
-extern dp_domain *dp_places_decide_time(const dp_key *key);
+extern dp_domain *dp_domains_decide_list(const dp_key *key);
+extern bool dp_domains_mentions(const Node *condition, AttrNumber which);
+extern dp_domain *dp_domains_decide_time(const dp_key *key);
 
 /* ---- interval.c ---- */
-extern dp_interval dp_places_interval_nothing(void);
-extern dp_interval dp_places_interval_everything(void);
-extern dp_interval dp_places_interval_point(Numeric x);
-extern dp_interval dp_places_interval_between(int64 low, int64 high);
-extern bool dp_places_interval_is_bounded(dp_interval a);
-extern dp_interval dp_places_interval_hull(dp_interval a, dp_interval b);
-extern dp_interval dp_places_interval_meet(dp_interval a, dp_interval b);
-extern dp_interval dp_places_interval_add(dp_interval a, dp_interval b);
-extern dp_interval dp_places_interval_negate(dp_interval a);
-extern dp_interval dp_places_interval_multiply(dp_interval a, dp_interval b);
-extern dp_interval dp_places_interval_divide(dp_interval a, dp_interval b);
-extern dp_interval dp_places_interval_remainder(dp_interval a, dp_interval b,
-												bool integers);
-extern dp_interval dp_places_interval_absolute(dp_interval a);
-extern dp_interval dp_places_interval_greatest(dp_interval a, dp_interval b,
-											   bool both);
-extern dp_interval dp_places_interval_map(dp_interval a, PGFunction monotone);
-extern dp_interval dp_places_interval_map_to(dp_interval a,
-											 PGFunction monotone, int digits);
-extern dp_interval dp_places_interval_nearest(dp_interval a);
-extern dp_interval dp_places_interval_widen(dp_interval a, int64 by);
-extern dp_interval dp_places_interval_clip(dp_interval a, int64 low,
-										   int64 high);
-extern dp_interval dp_places_interval_float(dp_interval a, bool single);
-extern dp_interval dp_places_interval_of_double(double x);
-extern dp_interval dp_places_interval_of_constant(const Const *constant);
+extern dp_interval dp_domains_interval_nothing(void);
+extern dp_interval dp_domains_interval_everything(void);
+extern dp_interval dp_domains_interval_point(Numeric x);
+extern dp_interval dp_domains_interval_between(int64 low, int64 high);
+extern bool dp_domains_interval_is_bounded(dp_interval a);
+extern dp_interval dp_domains_interval_hull(dp_interval a, dp_interval b);
+extern dp_interval dp_domains_interval_meet(dp_interval a, dp_interval b);
+extern dp_interval dp_domains_interval_add(dp_interval a, dp_interval b);
+extern dp_interval dp_domains_interval_negate(dp_interval a);
+extern dp_interval dp_domains_interval_multiply(dp_interval a, dp_interval b);
+extern dp_interval dp_domains_interval_divide(dp_interval a, dp_interval b);
+extern dp_interval dp_domains_interval_remainder(dp_interval a, dp_interval b,
+												 bool integers);
+extern dp_interval dp_domains_interval_absolute(dp_interval a);
+extern dp_interval dp_domains_interval_greatest(dp_interval a, dp_interval b,
+												bool both);
+extern dp_interval dp_domains_interval_map(dp_interval a, PGFunction monotone);
+extern dp_interval dp_domains_interval_map_to(dp_interval a,
+											  PGFunction monotone, int digits);
+extern dp_interval dp_domains_interval_nearest(dp_interval a);
+extern dp_interval dp_domains_interval_widen(dp_interval a, int64 by);
+extern dp_interval dp_domains_interval_clip(dp_interval a, int64 low,
+											int64 high);
+extern dp_interval dp_domains_interval_float(dp_interval a, bool single);
+extern dp_interval dp_domains_interval_of_double(double x);
+extern dp_interval dp_domains_interval_of_constant(const Const *constant);
 
 /* ---- public_parts.c ---- */
-extern const Const *dp_places_public_value(Node *node, const dp_known *known);
+extern const Const *dp_domains_public_value(Node *node, const dp_known *known);
 
 /* ---- expression_interval.c ---- */
 

@@ -53,15 +53,15 @@ typedef struct dp_value_bytes
 	char		room[16];
 } dp_value_bytes;
 
-extern dp_read_way dp_places_read_way(Oid type);
+extern dp_read_way dp_domains_read_way(Oid type);
 
-/* dp_places_read_bytes for values other than plain texts. */
-extern void dp_places_fetch_bytes(dp_read_way way, Datum value,
-								  dp_value_bytes *out);
+/* dp_domains_read_bytes for values other than plain texts. */
+extern void dp_domains_fetch_bytes(dp_read_way way, Datum value,
+								   dp_value_bytes *out);
 
 /* Bits that are equal if and only if PostgreSQL considers the floats equal. */
 static inline int64
-dp_places_float_bits(float8 x)
+dp_domains_float_bits(float8 x)
 {
 	union
 	{
@@ -79,7 +79,7 @@ dp_places_float_bits(float8 x)
 
 /* False if this way gives bytes instead. */
 static inline bool
-dp_places_read_integer(dp_read_way way, Datum value, int64 *out)
+dp_domains_read_integer(dp_read_way way, Datum value, int64 *out)
 {
 	switch (way)
 	{
@@ -96,10 +96,10 @@ dp_places_read_integer(dp_read_way way, Datum value, int64 *out)
 			*out = DatumGetUInt8(value);
 			return true;
 		case DP_READ_FLOAT4:
-			*out = dp_places_float_bits(DatumGetFloat4(value));
+			*out = dp_domains_float_bits(DatumGetFloat4(value));
 			return true;
 		case DP_READ_FLOAT8:
-			*out = dp_places_float_bits(DatumGetFloat8(value));
+			*out = dp_domains_float_bits(DatumGetFloat8(value));
 			return true;
 		default:
 			return false;
@@ -108,7 +108,7 @@ dp_places_read_integer(dp_read_way way, Datum value, int64 *out)
 
 /* Whether a varlena must be detoasted before its bytes can be read. */
 static inline bool
-dp_places_is_packed(Datum value)
+dp_domains_is_packed(Datum value)
 {
 	const struct varlena *text = (const struct varlena *)
 	DatumGetPointer(value);
@@ -121,11 +121,11 @@ dp_places_is_packed(Datum value)
  * longer needed.
  */
 static inline void
-dp_places_read_bytes(dp_read_way way, Datum value, dp_value_bytes *out)
+dp_domains_read_bytes(dp_read_way way, Datum value, dp_value_bytes *out)
 {
-	if (way != DP_READ_TEXT || unlikely(dp_places_is_packed(value)))
+	if (way != DP_READ_TEXT || unlikely(dp_domains_is_packed(value)))
 	{
-		dp_places_fetch_bytes(way, value, out);
+		dp_domains_fetch_bytes(way, value, out);
 		return;
 	}
 	out->bytes = VARDATA_ANY(DatumGetPointer(value));
@@ -149,21 +149,21 @@ typedef struct dp_value_spec
 } dp_value_spec;
 
 static inline uint64
-dp_places_scatter(uint64 x)
+dp_domains_scatter(uint64 x)
 {
 	x *= UINT64CONST(0x9E3779B97F4A7C15);
 	return x ^ (x >> 32);
 }
 
 static inline const int64 *
-dp_places_keys(const dp_value_spec *spec)
+dp_domains_keys(const dp_value_spec *spec)
 {
 	return (const int64 *) ((const char *) spec + spec->keys);
 }
 
 /* A place, or -1; *slot is the last slot examined. */
 static inline int64
-dp_places_find_integer(const dp_value_spec *spec, int64 x, uint64 *slot)
+dp_domains_find_integer(const dp_value_spec *spec, int64 x, uint64 *slot)
 {
 	uint64		mask = spec->nslots - 1;
 
@@ -172,31 +172,31 @@ dp_places_find_integer(const dp_value_spec *spec, int64 x, uint64 *slot)
 		*slot = (uint64) x - (uint64) spec->first;
 		return *slot < spec->nslots ? spec->slots[*slot] - 1 : -1;
 	}
-	*slot = dp_places_scatter((uint64) x);
+	*slot = dp_domains_scatter((uint64) x);
 	for (*slot &= mask;; *slot = (*slot + 1) & mask)
 	{
 		int64		place = spec->slots[*slot] - 1;
 
-		if (place < 0 || dp_places_keys(spec)[place] == x)
+		if (place < 0 || dp_domains_keys(spec)[place] == x)
 			return place;
 	}
 }
 
 /* The same for values that are bytes. */
-extern int64 dp_places_tally_find_bytes(const dp_value_spec *spec,
-										Datum value);
+extern int64 dp_domains_tally_find_bytes(const dp_value_spec *spec,
+										 Datum value);
 
 /* The place of the candidate that equals a value, or -1. */
 static inline int64
-dp_places_tally_find_value(const void *candidates, Datum value)
+dp_domains_tally_find_value(const void *candidates, Datum value)
 {
 	const dp_value_spec *spec = candidates;
 	uint64		slot;
 	int64		x;
 
-	if (dp_places_read_integer((dp_read_way) spec->reading, value, &x))
-		return dp_places_find_integer(spec, x, &slot);
-	return dp_places_tally_find_bytes(spec, value);
+	if (dp_domains_read_integer((dp_read_way) spec->reading, value, &x))
+		return dp_domains_find_integer(spec, x, &slot);
+	return dp_domains_tally_find_bytes(spec, value);
 }
 
 /* ---- group keys (domain.c) ---- */
@@ -255,29 +255,29 @@ typedef struct dp_key
 } dp_key;
 
 /* Fields that can be keys, and their values (domain.c). */
-extern bool dp_places_key_trunc_step(const char *field, Interval *step);
-extern bool dp_places_key_extract_range(const char *field, bool *monotone,
+extern bool dp_domains_key_trunc_step(const char *field, Interval *step);
+extern bool dp_domains_key_extract_range(const char *field, bool *monotone,
 										  int *first, int *last);
 
 /* ---- values of a group key (domain.c) ---- */
 
 typedef struct dp_domain dp_domain;
 
-extern dp_domain *dp_places_domain_make(const dp_key *key);
+extern dp_domain *dp_domains_make(const dp_key *key);
 
 /* Whether the key depends on its timestamp only through fields of time. */
-extern bool dp_places_key_has_cells(const dp_key *key);
+extern bool dp_domains_key_has_cells(const dp_key *key);
 
 /*
  * Whether the key's conditions name all values that it can have
  * (decide_list.c).
  */
-extern bool dp_places_key_is_named(const dp_key *key);
-extern bool dp_places_key_can_be_named(const dp_key *key);
+extern bool dp_domains_key_is_named(const dp_key *key);
+extern bool dp_domains_key_can_be_named(const dp_key *key);
 
 /* The Var that conditions naming values are about. */
 static inline AttrNumber
-dp_places_named_input(const dp_key *key)
+dp_domains_named_input(const dp_key *key)
 {
 	return key->image == NULL && key->attnum != 0 ? DP_KEY_COLUMN :
 		DP_KEY_VALUE;
@@ -287,29 +287,29 @@ dp_places_named_input(const dp_key *key)
  * The values of the key that its conditions do not exclude (decide_key.c), any
  * number of them; parameters must have become constants.
  */
-extern dp_domain *dp_places_domain_decide(const dp_key *key);
+extern dp_domain *dp_domains_decide(const dp_key *key);
 
 /* As nodes, which are sent to readers. */
-extern List *dp_places_domain_to_list(const dp_domain *domain);
-extern dp_domain *dp_places_domain_from_list(const List *list);
-extern int64 dp_places_domain_size(const dp_domain *domain);
+extern List *dp_domains_to_list(const dp_domain *domain);
+extern dp_domain *dp_domains_from_list(const List *list);
+extern int64 dp_domains_size(const dp_domain *domain);
 /* Number of values without other and NULL, which have the last places. */
-extern int64 dp_places_domain_known(const dp_domain *domain);
+extern int64 dp_domains_known(const dp_domain *domain);
 /* The place of all undeclared values, or -1. */
-extern int64 dp_places_domain_other(const dp_domain *domain);
-extern Datum dp_places_domain_value(const dp_domain *domain, int64 place,
-									bool *isnull);
-extern int64 dp_places_most_values(Oid type, Oid relid, AttrNumber attnum);
-/* Estimate of dp_places_domain_size from the catalog alone, for planners. */
-extern double dp_places_domain_estimate(const dp_key *key);
+extern int64 dp_domains_other(const dp_domain *domain);
+extern Datum dp_domains_domain_value(const dp_domain *domain, int64 place,
+									 bool *isnull);
+extern int64 dp_domains_most_values(Oid type, Oid relid, AttrNumber attnum);
+/* Estimate of dp_domains_size from the catalog alone, for planners. */
+extern double dp_domains_estimate(const dp_key *key);
 
 /* ---- declared texts and types (axis.c) ---- */
-extern Datum dp_places_read_declared(const char *text, Oid type,
+extern Datum dp_domains_read_declared(const char *text, Oid type,
 									  int32 typmod);
-extern int64 dp_places_declared_integer(const char *text, Oid type);
-extern bool dp_places_is_integer(Oid type);
-extern bool dp_places_is_time(Oid type);
-extern Numeric dp_places_time_numeric(Datum value, Oid type);
+extern int64 dp_domains_declared_integer(const char *text, Oid type);
+extern bool dp_domains_is_integer(Oid type);
+extern bool dp_domains_is_time(Oid type);
+extern Numeric dp_domains_time_numeric(Datum value, Oid type);
 
 /*
  * ---- values that an expression can have (expression_interval.c,
@@ -326,7 +326,7 @@ typedef struct dp_interval
 
 /*
  * What intervals follow from.  Conditions and filters are from
- * dp_places_cut_public, and true of every row, or else all that they compare
+ * dp_domains_cut_public, and true of every row, or else all that they compare
  * is NULL; conditions also of the rows that aggregates and windows of levels
  * below are made from.
  */
@@ -338,10 +338,10 @@ typedef struct dp_known
 	const List *filters;		/* of Node * */
 } dp_known;
 
-extern Node *dp_places_cut_public(Node *expression, List **publics);
-extern bool dp_places_narrows(Node *condition);
-extern bool dp_places_find_interval(Node *expression, const dp_known *known,
-									dp_interval *interval);
+extern Node *dp_domains_cut_public(Node *expression, List **publics);
+extern bool dp_domains_narrows(Node *condition);
+extern bool dp_domains_find_interval(Node *expression, const dp_known *known,
+									 dp_interval *interval);
 
 /* ---- from a value to its place and back (told_value.c) ---- */
 
@@ -375,7 +375,7 @@ typedef struct dp_axis_finder
 } dp_axis_finder;
 
 static inline int64
-dp_places_integer(Oid type, Datum value)
+dp_domains_integer(Oid type, Datum value)
 {
 	switch (type)
 	{
@@ -393,21 +393,21 @@ dp_places_integer(Oid type, Datum value)
 
 /* ---- values of undeclared keys as bytes and back (told_value.c) ---- */
 /* How values of a type are written as bytes. */
-typedef struct dp_told_type
+typedef struct dp_key_encoding
 {
 	Oid			type;			/* base type */
 	int32		typmod;
 	dp_read_way way;
 	bool		varlena;
-} dp_told_type;
+} dp_key_encoding;
 
-extern bool dp_places_is_ordering(Oid operator, Oid type);
-extern bool dp_places_has_twins(Oid type);
-extern bool dp_places_can_be_told(Oid type);
-extern dp_told_type dp_places_told_type(Oid type, int32 typmod);
-extern Size dp_places_told_write(const dp_told_type *how, Datum value,
+extern bool dp_domains_is_ordering(Oid operator, Oid type);
+extern bool dp_domains_has_twins(Oid type);
+extern bool dp_domains_can_be_released(Oid type);
+extern dp_key_encoding dp_domains_key_encoding(Oid type, int32 typmod);
+extern Size dp_domains_key_write(const dp_key_encoding *how, Datum value,
 								 bool isnull, char *to, Size room);
-extern const char *dp_places_told_read(const dp_told_type *how,
+extern const char *dp_domains_key_read(const dp_key_encoding *how,
 									   const char *from, Datum *value,
 									   bool *isnull);
 
@@ -432,13 +432,13 @@ typedef struct dp_axis
 	struct dp_axis_values *values;	/* private to axis*.c */
 } dp_axis;
 
-extern Datum dp_places_axis_value(const dp_axis *axis, int64 place,
-								  bool *isnull);
+extern Datum dp_domains_axis_value(const dp_axis *axis, int64 place,
+								   bool *isnull);
 /* Whether every row has a place, as far as is publicly known. */
-extern bool dp_places_axis_is_complete(const dp_axis *axis);
+extern bool dp_domains_axis_is_complete(const dp_axis *axis);
 /* A copyable form with all values as texts, which outlives declarations. */
-extern List *dp_places_axis_to_list(const dp_axis *axis);
-extern dp_axis *dp_places_axis_from_list(const List *list);
+extern List *dp_domains_axis_to_list(const dp_axis *axis);
+extern dp_axis *dp_domains_axis_from_list(const List *list);
 
 struct dp_axis_values
 {
@@ -447,7 +447,7 @@ struct dp_axis_values
 	Datum	   *values;			/* by place; unused when dense */
 	Numeric		lower;			/* DP_AXIS_BINS only; for dates and times */
 	Numeric		upper;			/* days or microseconds */
-	bool		complete;		/* see dp_places_axis_is_complete */
+	bool		complete;		/* see dp_domains_axis_is_complete */
 };
 
 /* ---- domain.c ---- */
@@ -456,49 +456,49 @@ struct dp_axis_values
  * Public values of a group key in flat form, of *length bytes, owned by the
  * domain. 0A000 for a type without built-in equality.
  */
-extern const dp_axis_finder *dp_places_domain_finder(dp_domain *domain,
-													 Size *length);
+extern const dp_axis_finder *dp_domains_finder(dp_domain *domain,
+											   Size *length);
 
 /*
  * If the flat form finds places of the column that the key is computed from:
  * the key's place for each of these *n places, or -1.  NULL if it finds places
  * of the key.
  */
-extern const int32 *dp_places_domain_map(const dp_domain *domain, int64 *n);
+extern const int32 *dp_domains_map(const dp_domain *domain, int64 *n);
 
 /* Make an axis of a column, with the values that it would have as a key. */
-extern void dp_places_domain_make_axis(const dp_key *key, dp_axis *axis);
+extern void dp_domains_make_axis(const dp_key *key, dp_axis *axis);
 
 /* ---- axis.c ---- */
-pg_noreturn extern void dp_places_axis_raise(const dp_axis *axis,
-											 const char *detail,
-											 const char *hint);
-extern dp_axis_finder *dp_places_axis_make_finder(const dp_places *places,
-												  const Const *spec,
-												  Size *length);
-extern void dp_places_axis_set_finder(dp_axis *axis, dp_axis_kind kind,
-									  Oid type, const Const *spec);
-extern void dp_places_axis_set_last_places(dp_axis *axis, int64 known,
-										   bool other, bool null);
-extern void dp_places_axis_make_listed(dp_axis *axis, Oid type, Datum *values,
-									   int64 known);
-extern bool dp_places_axis_can_have_bins(const dp_axis *axis, Oid relid,
-										 AttrNumber attnum);
-extern void dp_places_axis_make_declared_bins(dp_axis *axis, Oid relid,
-											  AttrNumber attnum,
-											  bool nullable);
+pg_noreturn extern void dp_domains_axis_raise(const dp_axis *axis,
+											  const char *detail,
+											  const char *hint);
+extern dp_axis_finder *dp_domains_axis_make_finder(const dp_places *places,
+												   const Const *spec,
+												   Size *length);
+extern void dp_domains_axis_set_finder(dp_axis *axis, dp_axis_kind kind,
+									   Oid type, const Const *spec);
+extern void dp_domains_axis_set_last_places(dp_axis *axis, int64 known,
+											bool other, bool null);
+extern void dp_domains_axis_make_listed(dp_axis *axis, Oid type, Datum *values,
+										int64 known);
+extern bool dp_domains_axis_can_have_bins(const dp_axis *axis, Oid relid,
+										  AttrNumber attnum);
+extern void dp_domains_axis_make_declared_bins(dp_axis *axis, Oid relid,
+											   AttrNumber attnum,
+											   bool nullable);
 
 /* ---- tally.c ---- */
-extern Const *dp_places_tally_spec_const(void *spec, Size size);
-extern Const *dp_places_tally_bucket_spec(Oid type, Numeric lower,
-										  Numeric upper, int64 n);
-extern int64 dp_places_tally_bucket(const void *spec, Datum value);
-extern int64 dp_places_tally_find_bucket(const void *spec, Datum value);
-extern bool dp_places_tally_can_read(Oid type);
+extern Const *dp_domains_tally_spec_const(void *spec, Size size);
+extern Const *dp_domains_tally_bucket_spec(Oid type, Numeric lower,
+										   Numeric upper, int64 n);
+extern int64 dp_domains_tally_bucket(const void *spec, Datum value);
+extern int64 dp_domains_tally_find_bucket(const void *spec, Datum value);
+extern bool dp_domains_tally_can_read(Oid type);
 
 /* NULL if two of the n values are equal; *twice is then the place of one. */
-extern Const *dp_places_tally_value_spec(Oid type, const Datum *values,
-										 int64 n, int64 *twice);
+extern Const *dp_domains_tally_value_spec(Oid type, const Datum *values,
+										  int64 n, int64 *twice);
 
 /*
  * ---- from a value to its place ----
@@ -508,8 +508,8 @@ extern Const *dp_places_tally_value_spec(Oid type, const Datum *values,
  * tally.c.  Never fails.
  */
 static pg_attribute_always_inline int64
-dp_places_axis_find_flat(const dp_axis_finder *finder, Datum value,
-						 bool isnull)
+dp_domains_axis_find_flat(const dp_axis_finder *finder, Datum value,
+						  bool isnull)
 {
 	const dp_places *places = &finder->places;
 	int64		place;
@@ -519,18 +519,18 @@ dp_places_axis_find_flat(const dp_axis_finder *finder, Datum value,
 	switch ((dp_axis_kind) places->kind)
 	{
 		case DP_AXIS_DENSE:
-			if (__builtin_sub_overflow(dp_places_integer(places->type, value),
+			if (__builtin_sub_overflow(dp_domains_integer(places->type, value),
 									   places->first, &place) ||
 				place < 0 || place >= places->known)
 				return places->other;
 			return place;
 		case DP_AXIS_LISTED:
-			place = dp_places_tally_find_value(finder->spec, value);
+			place = dp_domains_tally_find_value(finder->spec, value);
 			return place < 0 ? places->other : place;
 		case DP_AXIS_BINS:
-			return dp_places_tally_find_bucket(finder->spec, value);
+			return dp_domains_tally_find_bucket(finder->spec, value);
 		case DP_AXIS_BUCKETS:
-			return dp_places_tally_bucket(finder->spec, value);
+			return dp_domains_tally_bucket(finder->spec, value);
 	}
 	return -1;
 }

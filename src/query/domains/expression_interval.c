@@ -217,10 +217,10 @@ find_fraction(const char *field, int64 *last)
 static dp_interval
 by_million(dp_interval a)
 {
-	const dp_interval million = dp_places_interval_between(USECS_PER_SEC,
-														   USECS_PER_SEC);
+	const dp_interval million = dp_domains_interval_between(USECS_PER_SEC,
+															USECS_PER_SEC);
 
-	return dp_places_interval_divide(a, million);
+	return dp_domains_interval_divide(a, million);
 }
 
 static dp_interval
@@ -231,18 +231,18 @@ epoch(Oid type, dp_interval a)
 	switch (type)
 	{
 		case DATEOID:
-			seconds = dp_places_interval_multiply(
-				a, dp_places_interval_between(SECS_PER_DAY, SECS_PER_DAY));
+			seconds = dp_domains_interval_multiply(
+				a, dp_domains_interval_between(SECS_PER_DAY, SECS_PER_DAY));
 			break;
 		case TIMEOID:
-			return dp_places_interval_between(0, SECS_PER_DAY);
+			return dp_domains_interval_between(0, SECS_PER_DAY);
 		default:
 			seconds = by_million(a);
 	}
 	return type == INTERVALOID ? seconds :
-		dp_places_interval_add(seconds,
-							   dp_places_interval_between(EPOCH_SECONDS,
-														  EPOCH_SECONDS));
+		dp_domains_interval_add(seconds,
+								dp_domains_interval_between(EPOCH_SECONDS,
+															EPOCH_SECONDS));
 }
 
 /* The field of an end; false if it is unknown or not a valid timestamp. */
@@ -253,8 +253,8 @@ field_of_end(const char *field, Oid type, Numeric end, Numeric *value)
 	Timestamp	time;
 	dp_int128	number;
 
-	if (!dp_bridge_numeric_to_int128(dp_numeric_call1(numeric_floor, end),
-									 &number))
+	if (!dp_base_numeric_to_int128(dp_numeric_call1(numeric_floor, end),
+								   &number))
 		return false;
 	if (type == DATEOID)
 		number *= USECS_PER_DAY;
@@ -273,14 +273,14 @@ field_of_end(const char *field, Oid type, Numeric end, Numeric *value)
 static dp_interval
 rising(const char *field, Oid type, dp_interval a)
 {
-	dp_interval result = dp_places_interval_everything();
+	dp_interval result = dp_domains_interval_everything();
 
 	if (type == TIMESTAMPTZOID)
-		a = dp_places_interval_widen(a, USECS_PER_DAY);
-	if (!dp_places_interval_is_bounded(a) ||
+		a = dp_domains_interval_widen(a, USECS_PER_DAY);
+	if (!dp_domains_interval_is_bounded(a) ||
 		!field_of_end(field, type, a.low, &result.low) ||
 		!field_of_end(field, type, a.high, &result.high))
-		return dp_places_interval_everything();
+		return dp_domains_interval_everything();
 	return result;
 }
 
@@ -291,28 +291,29 @@ of_moment(const char *field, Oid type, dp_interval a)
 	int			first;
 	int			last;
 
-	if (!dp_places_key_extract_range(field, &monotone, &first, &last))
-		return dp_places_interval_everything();
+	if (!dp_domains_key_extract_range(field, &monotone, &first, &last))
+		return dp_domains_interval_everything();
 	if (monotone)
 		return rising(field, type, a);
-	return dp_places_interval_between(first, last);
+	return dp_domains_interval_between(first, last);
 }
 
 static dp_interval
 of_span(const char *field, dp_interval a)
 {
-	dp_interval day = dp_places_interval_between(USECS_PER_DAY, USECS_PER_DAY);
+	dp_interval day = dp_domains_interval_between(USECS_PER_DAY,
+												  USECS_PER_DAY);
 
-	if (!dp_places_interval_is_bounded(a))
-		return dp_places_interval_everything();
+	if (!dp_domains_interval_is_bounded(a))
+		return dp_domains_interval_everything();
 	if (strcmp(field, "day") == 0)
-		return dp_places_interval_map_to(dp_places_interval_divide(a, day),
-										 numeric_trunc, 0);
+		return dp_domains_interval_map_to(dp_domains_interval_divide(a, day),
+										  numeric_trunc, 0);
 	if (strcmp(field, "hour") == 0)
-		return dp_places_interval_between(-23, 23);
+		return dp_domains_interval_between(-23, 23);
 	if (strcmp(field, "minute") == 0)
-		return dp_places_interval_between(-59, 59);
-	return dp_places_interval_everything();
+		return dp_domains_interval_between(-59, 59);
+	return dp_domains_interval_everything();
 }
 
 /*
@@ -328,15 +329,15 @@ interval_extract(const Const *field, Oid type, dp_interval a)
 	int64		last;
 
 	if (a.empty || field->constisnull)
-		return dp_places_interval_nothing();
+		return dp_domains_interval_nothing();
 	given = DatumGetTextPP(field->constvalue);
 	name = downcase_truncate_identifier(VARDATA_ANY(given),
 										VARSIZE_ANY_EXHDR(given), false);
 	if (strcmp(name, "epoch") == 0)
 		return epoch(type, a);
 	if (find_fraction(name, &last))
-		return dp_places_interval_between(type == INTERVALOID ? -last : 0,
-										  last);
+		return dp_domains_interval_between(type == INTERVALOID ? -last : 0,
+										   last);
 	switch (type)
 	{
 		case DATEOID:
@@ -347,11 +348,11 @@ interval_extract(const Const *field, Oid type, dp_interval a)
 			return of_span(name, a);
 		case TIMEOID:
 			if (strcmp(name, "hour") == 0)
-				return dp_places_interval_between(0, 24);
+				return dp_domains_interval_between(0, 24);
 			if (strcmp(name, "minute") == 0)
-				return dp_places_interval_between(0, 59);
+				return dp_domains_interval_between(0, 59);
 	}
-	return dp_places_interval_everything();
+	return dp_domains_interval_everything();
 }
 
 typedef dp_known interval_walk;
@@ -369,15 +370,15 @@ bounds_as_type(dp_interval a, Oid type)
 	switch (type)
 	{
 		case INT2OID:
-			return dp_places_interval_clip(a, PG_INT16_MIN, PG_INT16_MAX);
+			return dp_domains_interval_clip(a, PG_INT16_MIN, PG_INT16_MAX);
 		case INT4OID:
-			return dp_places_interval_clip(a, PG_INT32_MIN, PG_INT32_MAX);
+			return dp_domains_interval_clip(a, PG_INT32_MIN, PG_INT32_MAX);
 		case INT8OID:
-			return dp_places_interval_clip(a, PG_INT64_MIN, PG_INT64_MAX);
+			return dp_domains_interval_clip(a, PG_INT64_MIN, PG_INT64_MAX);
 		case FLOAT4OID:
-			return dp_places_interval_float(a, true);
+			return dp_domains_interval_float(a, true);
 		case FLOAT8OID:
-			return dp_places_interval_float(a, false);
+			return dp_domains_interval_float(a, false);
 	}
 	return a;
 }
@@ -390,11 +391,13 @@ bounds_find_column(const Var *var, const interval_walk *walk)
 	dp_attribute *declared = dp_protect_attribute(relid, var->varattno);
 
 	if (declared == NULL || declared->lower == NULL)
-		return dp_places_interval_everything();
+		return dp_domains_interval_everything();
 	/* the nearest float may be beyond a declared bound */
-	return bounds_as_type(dp_places_interval_hull(
-		dp_places_interval_point(dp_places_read_bound(declared->lower, type)),
-		dp_places_interval_point(dp_places_read_bound(declared->upper, type))),
+	return bounds_as_type(dp_domains_interval_hull(
+		dp_domains_interval_point(dp_domains_read_bound(declared->lower,
+														type)),
+		dp_domains_interval_point(dp_domains_read_bound(declared->upper,
+														type))),
 						  type);
 }
 
@@ -404,7 +407,7 @@ bounds_find_column(const Var *var, const interval_walk *walk)
 static bool
 constant_integer(Node *node, const interval_walk *known, int *value)
 {
-	const Const *constant = dp_places_public_value(node, known);
+	const Const *constant = dp_domains_public_value(node, known);
 
 	if (constant == NULL || constant->constisnull ||
 		constant->consttype != INT4OID)
@@ -421,8 +424,8 @@ bounds_to_digits(PGFunction function, List *args, dp_interval a,
 
 	if (list_length(args) > 1 &&
 		!constant_integer(lsecond(args), walk, &digits))
-		return dp_places_interval_everything();
-	return dp_places_interval_map_to(a, function, digits);
+		return dp_domains_interval_everything();
+	return dp_domains_interval_map_to(a, function, digits);
 }
 
 static dp_interval
@@ -431,17 +434,17 @@ to_scale(List *args, dp_interval a, const interval_walk *walk)
 	int			typmod;
 
 	if (!constant_integer(lsecond(args), walk, &typmod))
-		return dp_places_interval_everything();
+		return dp_domains_interval_everything();
 	if (typmod < VARHDRSZ)
 		return a;
-	return dp_places_interval_map_to(a, numeric_round,
-									 dp_places_typmod_digits(typmod));
+	return dp_domains_interval_map_to(a, numeric_round,
+									  dp_domains_typmod_digits(typmod));
 }
 
 static dp_interval
 natural_numbers(void)
 {
-	dp_interval a = dp_places_interval_everything();
+	dp_interval a = dp_domains_interval_everything();
 
 	a.low = int64_to_numeric(0);
 	return a;
@@ -451,7 +454,7 @@ natural_numbers(void)
 static dp_interval
 sum_of(dp_interval a)
 {
-	dp_interval sum = dp_places_interval_everything();
+	dp_interval sum = dp_domains_interval_everything();
 	Numeric		zero = int64_to_numeric(0);
 
 	if (a.empty)
@@ -472,25 +475,26 @@ and_bits(dp_interval a, dp_interval b)
 	bool		second;
 
 	if (a.empty || b.empty)
-		return dp_places_interval_nothing();
+		return dp_domains_interval_nothing();
 	first = dp_numeric_compare(a.low, natural.low) >= 0;
 	second = dp_numeric_compare(b.low, natural.low) >= 0;
 	if (!first && !second)
-		return dp_places_interval_everything();
+		return dp_domains_interval_everything();
 	if (!first || !second)
-		return dp_places_interval_hull(
-			dp_places_interval_point(natural.low), first ? a : b);
+		return dp_domains_interval_hull(
+			dp_domains_interval_point(natural.low), first ? a : b);
 	if (dp_numeric_compare(b.high, a.high) < 0)
 		a = b;
-	return dp_places_interval_hull(dp_places_interval_point(natural.low), a);
+	return dp_domains_interval_hull(dp_domains_interval_point(natural.low), a);
 }
 
 static dp_interval
 smaller(dp_interval a, dp_interval b)
 {
-	a = dp_places_interval_negate(a);
-	b = dp_places_interval_negate(b);
-	return dp_places_interval_negate(dp_places_interval_greatest(a, b, true));
+	a = dp_domains_interval_negate(a);
+	b = dp_domains_interval_negate(b);
+	return dp_domains_interval_negate(dp_domains_interval_greatest(a, b,
+																   true));
 }
 
 static Datum
@@ -509,16 +513,16 @@ cut_digits(dp_interval a, Oid from)
 	if (from == FLOAT4OID)
 	{
 		/* six of seven digits are kept */
-		if (!dp_places_interval_is_bounded(a))
+		if (!dp_domains_interval_is_bounded(a))
 			return a;
-		return dp_places_interval_multiply(
-			a, dp_places_interval_hull(
-				dp_places_interval_point(dp_bridge_text_to_numeric("0.99999")),
-				dp_places_interval_point(
-					dp_bridge_text_to_numeric("1.00001"))));
+		return dp_domains_interval_multiply(
+			a, dp_domains_interval_hull(
+				dp_domains_interval_point(dp_base_text_to_numeric("0.99999")),
+				dp_domains_interval_point(
+					dp_base_text_to_numeric("1.00001"))));
 	}
-	return dp_places_interval_hull(a, dp_places_interval_map(a,
-															 fifteen_digits));
+	return dp_domains_interval_hull(a, dp_domains_interval_map(a,
+														   fifteen_digits));
 }
 
 static dp_interval
@@ -527,7 +531,7 @@ root_of(Numeric x)
 	Datum		y = DirectFunctionCall1(numeric_float8_no_overflow,
 										NumericGetDatum(x));
 
-	return dp_places_interval_of_double(sqrt(DatumGetFloat8(y)));
+	return dp_domains_interval_of_double(sqrt(DatumGetFloat8(y)));
 }
 
 /* Negative numbers have no root; a correctly rounded root is monotone. */
@@ -537,51 +541,51 @@ find_root(dp_interval a)
 	const Numeric zero = int64_to_numeric(0);
 
 	if (a.empty || dp_numeric_compare(a.high, zero) < 0)
-		return dp_places_interval_nothing();
+		return dp_domains_interval_nothing();
 	if (dp_numeric_compare(a.low, zero) < 0)
 		a.low = zero;
-	return dp_places_interval_hull(root_of(a.low), root_of(a.high));
+	return dp_domains_interval_hull(root_of(a.low), root_of(a.high));
 }
 
 static dp_interval
 to_day(dp_interval a, bool zoned)
 {
-	const dp_interval day = dp_places_interval_between(USECS_PER_DAY,
-													   USECS_PER_DAY);
+	const dp_interval day = dp_domains_interval_between(USECS_PER_DAY,
+														USECS_PER_DAY);
 
 	if (zoned)
-		a = dp_places_interval_widen(a, USECS_PER_DAY);
-	return dp_places_interval_map(dp_places_interval_divide(a, day),
-								  numeric_floor);
+		a = dp_domains_interval_widen(a, USECS_PER_DAY);
+	return dp_domains_interval_map(dp_domains_interval_divide(a, day),
+								   numeric_floor);
 }
 
 static dp_interval
 to_midnight(dp_interval a, bool zoned)
 {
-	const dp_interval day = dp_places_interval_between(USECS_PER_DAY,
-													   USECS_PER_DAY);
+	const dp_interval day = dp_domains_interval_between(USECS_PER_DAY,
+														USECS_PER_DAY);
 
-	a = dp_places_interval_multiply(a, day);
-	return zoned ? dp_places_interval_widen(a, USECS_PER_DAY) : a;
+	a = dp_domains_interval_multiply(a, day);
+	return zoned ? dp_domains_interval_widen(a, USECS_PER_DAY) : a;
 }
 
 static dp_interval
 find_extract(List *args, dp_interval a, const interval_walk *walk)
 {
-	const Const *field = dp_places_public_value(linitial(args), walk);
+	const Const *field = dp_domains_public_value(linitial(args), walk);
 
 	if (field == NULL)
-		return dp_places_interval_everything();
+		return dp_domains_interval_everything();
 	return interval_extract(field, exprType(lsecond(args)), a);
 }
 
 static dp_interval
 find_quotient(dp_interval a, dp_interval b, Oid type)
 {
-	dp_interval q = dp_places_interval_divide(a, b);
+	dp_interval q = dp_domains_interval_divide(a, b);
 
-	return dp_places_is_integer(type) ?
-		dp_places_interval_map_to(q, numeric_trunc, 0) : q;
+	return dp_domains_is_integer(type) ?
+		dp_domains_interval_map_to(q, numeric_trunc, 0) : q;
 }
 
 static dp_interval
@@ -600,22 +604,22 @@ bounds_apply(dp_interval_rule rule, Oid function, Oid type, List *args,
 		case RULE_SAME:
 			return a;
 		case RULE_ADD:
-			return dp_places_interval_add(a, b);
+			return dp_domains_interval_add(a, b);
 		case RULE_SUBTRACT:
-			return dp_places_interval_add(a, dp_places_interval_negate(b));
+			return dp_domains_interval_add(a, dp_domains_interval_negate(b));
 		case RULE_MULTIPLY:
-			return dp_places_interval_multiply(a, b);
+			return dp_domains_interval_multiply(a, b);
 		case RULE_DIVIDE:
 			return find_quotient(a, b, type);
 		case RULE_REMAINDER:
-			return dp_places_interval_remainder(a, b,
-												dp_places_is_integer(type));
+			return dp_domains_interval_remainder(a, b,
+												 dp_domains_is_integer(type));
 		case RULE_NEGATE:
-			return dp_places_interval_negate(a);
+			return dp_domains_interval_negate(a);
 		case RULE_ABSOLUTE:
-			return dp_places_interval_absolute(a);
+			return dp_domains_interval_absolute(a);
 		case RULE_NEAREST:
-			return dp_places_interval_nearest(a);
+			return dp_domains_interval_nearest(a);
 		case RULE_ROUND:
 			return bounds_to_digits(numeric_round, args, a, walk);
 		case RULE_CUT:
@@ -623,24 +627,24 @@ bounds_apply(dp_interval_rule rule, Oid function, Oid type, List *args,
 		case RULE_SCALE:
 			return to_scale(args, a, walk);
 		case RULE_FLOOR:
-			return dp_places_interval_map(a, numeric_floor);
+			return dp_domains_interval_map(a, numeric_floor);
 		case RULE_CEILING:
-			return dp_places_interval_map(a, numeric_ceil);
+			return dp_domains_interval_map(a, numeric_ceil);
 		case RULE_SIGN:
-			return dp_places_interval_map(a, numeric_sign);
+			return dp_domains_interval_map(a, numeric_sign);
 		case RULE_ROOT:
 			return find_root(a);
 		case RULE_GREATER:
-			return dp_places_interval_greatest(a, b, true);
+			return dp_domains_interval_greatest(a, b, true);
 		case RULE_SMALLER:
 			return smaller(a, b);
 		case RULE_AND:
 			return and_bits(a, b);
 		case RULE_BUCKET:
-			return dp_places_interval_hull(
-				dp_places_interval_between(0, 0),
-				dp_places_interval_add(find(lfourth(args), walk),
-									   dp_places_interval_between(1, 1)));
+			return dp_domains_interval_hull(
+				dp_domains_interval_between(0, 0),
+				dp_domains_interval_add(find(lfourth(args), walk),
+										dp_domains_interval_between(1, 1)));
 		case RULE_DIGITS:
 			return cut_digits(a, exprType(linitial(args)));
 		case RULE_MIDNIGHT:
@@ -648,8 +652,8 @@ bounds_apply(dp_interval_rule rule, Oid function, Oid type, List *args,
 		case RULE_DAY:
 			return to_day(a, function == F_DATE_TIMESTAMPTZ);
 		case RULE_ZONE:
-			return dp_places_interval_widen(list_length(args) > 1 ? b : a,
-											USECS_PER_DAY);
+			return dp_domains_interval_widen(list_length(args) > 1 ? b : a,
+											 USECS_PER_DAY);
 		case RULE_EXTRACT:
 			return find_extract(args, b, walk);
 		case RULE_SUM:
@@ -657,7 +661,7 @@ bounds_apply(dp_interval_rule rule, Oid function, Oid type, List *args,
 		case RULE_NATURAL:
 			break;
 	}
-	return dp_places_interval_everything();
+	return dp_domains_interval_everything();
 }
 
 static dp_interval
@@ -666,7 +670,7 @@ find_call(Oid function, Oid type, List *args, const interval_walk *walk)
 	dp_interval_rule rule;
 
 	if (!interval_rule(function, &rule))
-		return dp_places_interval_everything();
+		return dp_domains_interval_everything();
 	return bounds_as_type(bounds_apply(rule, function, type, args, walk),
 						  type);
 }
@@ -676,11 +680,11 @@ find_call(Oid function, Oid type, List *args, const interval_walk *walk)
 static dp_interval
 find_hull(List *nodes, const interval_walk *walk)
 {
-	dp_interval hull = dp_places_interval_nothing();
+	dp_interval hull = dp_domains_interval_nothing();
 	ListCell   *lc;
 
 	foreach(lc, nodes)
-		hull = dp_places_interval_hull(hull, find(lfirst(lc), walk));
+		hull = dp_domains_interval_hull(hull, find(lfirst(lc), walk));
 	return hull;
 }
 
@@ -688,7 +692,7 @@ find_hull(List *nodes, const interval_walk *walk)
 static dp_interval
 find_case(const CaseExpr *expression, const interval_walk *walk)
 {
-	dp_interval hull = dp_places_interval_nothing();
+	dp_interval hull = dp_domains_interval_nothing();
 	List	   *filters = list_copy(walk->filters);
 	interval_walk arm = *walk;
 	ListCell   *lc;
@@ -698,16 +702,16 @@ find_case(const CaseExpr *expression, const interval_walk *walk)
 		const CaseWhen *when = lfirst_node(CaseWhen, lc);
 
 		arm.filters = filters = lappend(filters, when->expr);
-		hull = dp_places_interval_hull(hull, find((Node *) when->result,
-												  &arm));
+		hull = dp_domains_interval_hull(hull, find((Node *) when->result,
+												   &arm));
 		llast(filters) = makeBoolExpr(NOT_EXPR, list_make1(when->expr),
 										  -1);
 	}
 	if (expression->defresult == NULL)
 		return hull;
-	return dp_places_interval_hull(hull,
-								   find((Node *) expression->defresult,
-										&arm));
+	return dp_domains_interval_hull(hull,
+									find((Node *) expression->defresult,
+										 &arm));
 }
 
 /*
@@ -722,7 +726,8 @@ find_aggregate(const Aggref *aggregate, const interval_walk *walk)
 
 	below.filters = aggregate->aggfilter == NULL ? NIL :
 		list_make1(aggregate->aggfilter);
-	return dp_rules_is_between(aggregate) ? find(linitial(args), &below) :
+	return dp_expressions_is_between(aggregate) ? find(linitial(args),
+													   &below) :
 		find_call(aggregate->aggfnoid, aggregate->aggtype, args, &below);
 }
 
@@ -733,8 +738,8 @@ find_aggregate(const Aggref *aggregate, const interval_walk *walk)
 static dp_interval
 find_greatest(List *args, bool negated, const interval_walk *walk)
 {
-	dp_interval constants = dp_places_interval_nothing();
-	dp_interval others = dp_places_interval_nothing();
+	dp_interval constants = dp_domains_interval_nothing();
+	dp_interval others = dp_domains_interval_nothing();
 	dp_interval all;
 	ListCell   *lc;
 
@@ -743,13 +748,13 @@ find_greatest(List *args, bool negated, const interval_walk *walk)
 		dp_interval one = find(lfirst(lc), walk);
 
 		if (negated)
-			one = dp_places_interval_negate(one);
-		if (dp_places_public_value(lfirst(lc), walk) != NULL)
-			constants = dp_places_interval_greatest(constants, one, true);
+			one = dp_domains_interval_negate(one);
+		if (dp_domains_public_value(lfirst(lc), walk) != NULL)
+			constants = dp_domains_interval_greatest(constants, one, true);
 		else
-			others = dp_places_interval_greatest(others, one, false);
+			others = dp_domains_interval_greatest(others, one, false);
 	}
-	all = dp_places_interval_greatest(constants, others, true);
+	all = dp_domains_interval_greatest(constants, others, true);
 	if (!constants.empty)
 		all.low = constants.low;
 	return all;
@@ -760,8 +765,8 @@ find_extreme(const MinMaxExpr *expression, const interval_walk *walk)
 {
 	if (expression->op == IS_GREATEST)
 		return find_greatest(expression->args, false, walk);
-	return dp_places_interval_negate(find_greatest(expression->args, true,
-												   walk));
+	return dp_domains_interval_negate(find_greatest(expression->args, true,
+													walk));
 }
 
 /* NULLIF(x, end of x's interval) excludes that end, for integers. */
@@ -772,9 +777,9 @@ find_nullif(const NullIfExpr *expression, const interval_walk *walk)
 	dp_interval b = find(lsecond(expression->args), walk);
 	Numeric		one = int64_to_numeric(1);
 
-	if (!dp_places_is_integer(exprType(linitial(expression->args))) ||
-		!dp_places_interval_is_bounded(a) ||
-		!dp_places_interval_is_bounded(b) ||
+	if (!dp_domains_is_integer(exprType(linitial(expression->args))) ||
+		!dp_domains_interval_is_bounded(a) ||
+		!dp_domains_interval_is_bounded(b) ||
 		dp_numeric_compare(b.low, b.high) != 0)
 		return a;
 	if (dp_numeric_compare(a.low, b.low) == 0)
@@ -782,7 +787,7 @@ find_nullif(const NullIfExpr *expression, const interval_walk *walk)
 	if (dp_numeric_compare(a.high, b.low) == 0)
 		a.high = dp_numeric_call2(numeric_sub, a.high, one);
 	return dp_numeric_compare(a.low, a.high) > 0 ?
-		dp_places_interval_nothing() : a;
+		dp_domains_interval_nothing() : a;
 }
 
 static dp_interval
@@ -813,39 +818,39 @@ find_unnarrowed(Node *node, const interval_walk *walk)
 		case T_Aggref:
 			return find_aggregate((Aggref *) node, walk);
 		default:
-			return dp_places_interval_everything();
+			return dp_domains_interval_everything();
 	}
 }
 
 static dp_interval
 find(Node *node, const interval_walk *walk)
 {
-	const Const *constant = dp_places_public_value(node, walk);
+	const Const *constant = dp_domains_public_value(node, walk);
 	dp_interval a;
 	ListCell   *lc;
 
 	check_stack_depth();
 	if (constant != NULL)
-		return dp_places_interval_of_constant(constant);
+		return dp_domains_interval_of_constant(constant);
 	if (exprType(node) == BOOLOID)
-		return dp_places_interval_between(0, 1);
+		return dp_domains_interval_between(0, 1);
 	a = find_unnarrowed(node, walk);
 	foreach(lc, walk->conditions)
-		a = dp_places_interval_meet_condition(a, node, lfirst(lc), walk);
+		a = dp_domains_interval_meet_condition(a, node, lfirst(lc), walk);
 	foreach(lc, walk->filters)
-		a = dp_places_interval_meet_condition(a, node, lfirst(lc), walk);
+		a = dp_domains_interval_meet_condition(a, node, lfirst(lc), walk);
 	return a;
 }
 
 /*
- * dp_places_find_interval
- *	  The interval of an expression from dp_places_cut_public.  False if an end
- *	  is unknown, or the expression is always NULL.
+ * dp_domains_find_interval
+ *	  The interval of an expression from dp_domains_cut_public.  False if an
+ *	  end is unknown, or the expression is always NULL.
  */
 bool
-dp_places_find_interval(Node *expression, const dp_known *known,
-						dp_interval *interval)
+dp_domains_find_interval(Node *expression, const dp_known *known,
+						 dp_interval *interval)
 {
 	*interval = find(expression, known);
-	return dp_places_interval_is_bounded(*interval);
+	return dp_domains_interval_is_bounded(*interval);
 }

@@ -30,7 +30,7 @@
 static Numeric
 interval_read_number(const char *text)
 {
-	return dp_bridge_text_to_numeric(text);
+	return dp_base_text_to_numeric(text);
 }
 
 static Numeric
@@ -96,48 +96,49 @@ greatest(Numeric a, Numeric b)
 	return dp_numeric_compare(a, b) >= 0 ? a : b;
 }
 
-/* dp_places_interval_nothing: for an expression that is always NULL. */
+/* dp_domains_interval_nothing: for an expression that is always NULL. */
 dp_interval
-dp_places_interval_nothing(void)
+dp_domains_interval_nothing(void)
 {
 	dp_interval a = {true, NULL, NULL};
 
 	return a;
 }
 
-/* dp_places_interval_everything: nothing is known. */
+/* dp_domains_interval_everything: nothing is known. */
 dp_interval
-dp_places_interval_everything(void)
+dp_domains_interval_everything(void)
 {
 	return make(infinity(false), infinity(true));
 }
 
 /*
- * dp_places_interval_point: one number; nothing for NaN, which does not count.
+ * dp_domains_interval_point: one number; nothing for NaN, which does not
+ * count.
  */
 dp_interval
-dp_places_interval_point(Numeric x)
+dp_domains_interval_point(Numeric x)
 {
-	return numeric_is_nan(x) ? dp_places_interval_nothing() : make(x, x);
+	return numeric_is_nan(x) ? dp_domains_interval_nothing() : make(x, x);
 }
 
-/* dp_places_interval_between: from one integer to another. */
+/* dp_domains_interval_between: from one integer to another. */
 dp_interval
-dp_places_interval_between(int64 low, int64 high)
+dp_domains_interval_between(int64 low, int64 high)
 {
 	return make(int64_to_numeric(low), int64_to_numeric(high));
 }
 
-/* dp_places_interval_is_bounded: not empty, and both ends are known. */
+/* dp_domains_interval_is_bounded: not empty, and both ends are known. */
 bool
-dp_places_interval_is_bounded(dp_interval a)
+dp_domains_interval_is_bounded(dp_interval a)
 {
 	return !a.empty && !numeric_is_inf(a.low) && !numeric_is_inf(a.high);
 }
 
-/* dp_places_interval_hull: the smallest interval that contains both. */
+/* dp_domains_interval_hull: the smallest interval that contains both. */
 dp_interval
-dp_places_interval_hull(dp_interval a, dp_interval b)
+dp_domains_interval_hull(dp_interval a, dp_interval b)
 {
 	if (a.empty || b.empty)
 		return a.empty ? b : a;
@@ -145,11 +146,11 @@ dp_places_interval_hull(dp_interval a, dp_interval b)
 }
 
 /*
- * dp_places_interval_meet
+ * dp_domains_interval_meet
  *	  The numbers that are in both, or the first if there are none.
  */
 dp_interval
-dp_places_interval_meet(dp_interval a, dp_interval b)
+dp_domains_interval_meet(dp_interval a, dp_interval b)
 {
 	dp_interval both;
 
@@ -159,19 +160,19 @@ dp_places_interval_meet(dp_interval a, dp_interval b)
 	return dp_numeric_compare(both.low, both.high) <= 0 ? both : a;
 }
 
-/* dp_places_interval_add: a + b. */
+/* dp_domains_interval_add: a + b. */
 dp_interval
-dp_places_interval_add(dp_interval a, dp_interval b)
+dp_domains_interval_add(dp_interval a, dp_interval b)
 {
 	if (a.empty || b.empty)
-		return dp_places_interval_nothing();
+		return dp_domains_interval_nothing();
 	return make(dp_numeric_call2(numeric_add, a.low, b.low),
 				dp_numeric_call2(numeric_add, a.high, b.high));
 }
 
-/* dp_places_interval_negate: -a. */
+/* dp_domains_interval_negate: -a. */
 dp_interval
-dp_places_interval_negate(dp_interval a)
+dp_domains_interval_negate(dp_interval a)
 {
 	if (a.empty)
 		return a;
@@ -188,9 +189,9 @@ product(Numeric a, Numeric b)
 	return numeric_is_nan(x) ? int64_to_numeric(0) : x;
 }
 
-/* dp_places_interval_multiply: a * b. */
+/* dp_domains_interval_multiply: a * b. */
 dp_interval
-dp_places_interval_multiply(dp_interval a, dp_interval b)
+dp_domains_interval_multiply(dp_interval a, dp_interval b)
 {
 	Numeric		ends[4];
 	Numeric		low;
@@ -198,7 +199,7 @@ dp_places_interval_multiply(dp_interval a, dp_interval b)
 	int			i;
 
 	if (a.empty || b.empty)
-		return dp_places_interval_nothing();
+		return dp_domains_interval_nothing();
 	ends[0] = product(a.low, b.low);
 	ends[1] = product(a.low, b.high);
 	ends[2] = product(a.high, b.low);
@@ -235,7 +236,7 @@ quotient(Numeric a, Numeric b, bool up)
 static dp_interval
 divide_by_natural(dp_interval a, Numeric most)
 {
-	dp_interval q = dp_places_interval_everything();
+	dp_interval q = dp_domains_interval_everything();
 
 	if (sign(a.low) >= 0)
 		q.low = quotient(a.low, most, false);
@@ -245,26 +246,26 @@ divide_by_natural(dp_interval a, Numeric most)
 }
 
 /*
- * dp_places_interval_divide
+ * dp_domains_interval_divide
  *	  a / b, which is NULL where b is 0; everything if b is 0, or may have
  *	  either sign.
  */
 dp_interval
-dp_places_interval_divide(dp_interval a, dp_interval b)
+dp_domains_interval_divide(dp_interval a, dp_interval b)
 {
 	Numeric		low;
 	Numeric		high;
 	int			i;
 
 	if (a.empty || b.empty)
-		return dp_places_interval_nothing();
+		return dp_domains_interval_nothing();
 	if (sign(b.low) == 0 && sign(b.high) > 0)
 		return divide_by_natural(a, b.high);
 	if (sign(b.low) < 0 && sign(b.high) == 0)
-		return dp_places_interval_divide(dp_places_interval_negate(a),
-										 dp_places_interval_negate(b));
+		return dp_domains_interval_divide(dp_domains_interval_negate(a),
+										  dp_domains_interval_negate(b));
 	if (sign(b.low) <= 0 && sign(b.high) >= 0)
-		return dp_places_interval_everything();
+		return dp_domains_interval_everything();
 	low = quotient(a.low, b.low, false);
 	high = quotient(a.low, b.low, true);
 	for (i = 1; i < 4; i++)
@@ -279,19 +280,19 @@ dp_places_interval_divide(dp_interval a, dp_interval b)
 }
 
 /*
- * dp_places_interval_remainder
+ * dp_domains_interval_remainder
  *	  a mod b: it has the dividend's sign, and is no larger than it and smaller
  *	  than the divisor.
  */
 dp_interval
-dp_places_interval_remainder(dp_interval a, dp_interval b, bool integers)
+dp_domains_interval_remainder(dp_interval a, dp_interval b, bool integers)
 {
 	Numeric		zero = int64_to_numeric(0);
 	Numeric		most;
 
 	if (a.empty || b.empty)
-		return dp_places_interval_nothing();
-	most = dp_places_interval_absolute(b).high;
+		return dp_domains_interval_nothing();
+	most = dp_domains_interval_absolute(b).high;
 	if (integers)
 		most = greatest(zero, dp_numeric_call2(numeric_sub, most,
 											   int64_to_numeric(1)));
@@ -300,26 +301,26 @@ dp_places_interval_remainder(dp_interval a, dp_interval b, bool integers)
 				least(greatest(a.high, zero), most));
 }
 
-/* dp_places_interval_absolute: abs(a). */
+/* dp_domains_interval_absolute: abs(a). */
 dp_interval
-dp_places_interval_absolute(dp_interval a)
+dp_domains_interval_absolute(dp_interval a)
 {
 	Numeric		zero = int64_to_numeric(0);
 	dp_interval minus;
 
 	if (a.empty)
 		return a;
-	minus = dp_places_interval_negate(a);
+	minus = dp_domains_interval_negate(a);
 	return make(greatest(zero, greatest(a.low, minus.low)),
 				greatest(a.high, minus.high));
 }
 
 /*
- * dp_places_interval_greatest
+ * dp_domains_interval_greatest
  *	  GREATEST(a, b); `both`: neither can be NULL, which GREATEST ignores.
  */
 dp_interval
-dp_places_interval_greatest(dp_interval a, dp_interval b, bool both)
+dp_domains_interval_greatest(dp_interval a, dp_interval b, bool both)
 {
 	if (a.empty || b.empty)
 		return a.empty ? b : a;
@@ -327,9 +328,9 @@ dp_places_interval_greatest(dp_interval a, dp_interval b, bool both)
 				greatest(a.high, b.high));
 }
 
-/* dp_places_interval_map: apply a nondecreasing function of numeric. */
+/* dp_domains_interval_map: apply a nondecreasing function of numeric. */
 dp_interval
-dp_places_interval_map(dp_interval a, PGFunction monotone)
+dp_domains_interval_map(dp_interval a, PGFunction monotone)
 {
 	if (a.empty)
 		return a;
@@ -344,9 +345,9 @@ interval_to_digits(PGFunction function, Numeric x, int digits)
 											   Int32GetDatum(digits)));
 }
 
-/* dp_places_interval_map_to: the same with a number of digits. */
+/* dp_domains_interval_map_to: the same with a number of digits. */
 dp_interval
-dp_places_interval_map_to(dp_interval a, PGFunction monotone, int digits)
+dp_domains_interval_map_to(dp_interval a, PGFunction monotone, int digits)
 {
 	if (a.empty)
 		return a;
@@ -355,14 +356,14 @@ dp_places_interval_map_to(dp_interval a, PGFunction monotone, int digits)
 }
 
 /*
- * dp_places_interval_nearest
+ * dp_domains_interval_nearest
  *	  The nearest integer; halves may go either way, since floats and numeric
  *	  round them differently.
  */
 dp_interval
-dp_places_interval_nearest(dp_interval a)
+dp_domains_interval_nearest(dp_interval a)
 {
-	Numeric		half = dp_bridge_power_of_two(-1);
+	Numeric		half = dp_base_power_of_two(-1);
 
 	if (a.empty)
 		return a;
@@ -373,29 +374,29 @@ dp_places_interval_nearest(dp_interval a)
 												  half)));
 }
 
-/* dp_places_interval_widen: extend both sides. */
+/* dp_domains_interval_widen: extend both sides. */
 dp_interval
-dp_places_interval_widen(dp_interval a, int64 by)
+dp_domains_interval_widen(dp_interval a, int64 by)
 {
-	return dp_places_interval_add(a, dp_places_interval_between(-by, by));
+	return dp_domains_interval_add(a, dp_domains_interval_between(-by, by));
 }
 
 /*
- * dp_places_interval_clip
+ * dp_domains_interval_clip
  *	  The part of a bounded interval that is in [low, high]; beyond, the
  *	  expression is NULL.
  */
 dp_interval
-dp_places_interval_clip(dp_interval a, int64 low, int64 high)
+dp_domains_interval_clip(dp_interval a, int64 low, int64 high)
 {
 	Numeric		first = int64_to_numeric(low);
 	Numeric		last = int64_to_numeric(high);
 
-	if (!dp_places_interval_is_bounded(a))
+	if (!dp_domains_interval_is_bounded(a))
 		return a;
 	if (dp_numeric_compare(a.low, last) > 0 ||
 		dp_numeric_compare(a.high, first) < 0)
-		return dp_places_interval_nothing();
+		return dp_domains_interval_nothing();
 	return make(greatest(a.low, first), least(a.high, last));
 }
 
@@ -408,7 +409,7 @@ exact_double(double x)
 
 	return dp_numeric_call2(numeric_mul,
 							int64_to_numeric((int64) ldexp(fraction, 53)),
-							dp_bridge_power_of_two(exponent - 53));
+							dp_base_power_of_two(exponent - 53));
 }
 
 /* x or the nearest float, whichever is farther out. */
@@ -440,12 +441,12 @@ float_end(Numeric x, bool single, bool up)
 }
 
 /*
- * dp_places_interval_float
+ * dp_domains_interval_float
  *	  Numbers of the interval rounded to double precision or real; rounding is
  *	  monotone, so the rounded ends are bounds.
  */
 dp_interval
-dp_places_interval_float(dp_interval a, bool single)
+dp_domains_interval_float(dp_interval a, bool single)
 {
 	if (a.empty)
 		return a;
@@ -453,14 +454,14 @@ dp_places_interval_float(dp_interval a, bool single)
 				float_end(a.high, single, true));
 }
 
-/* dp_places_interval_of_double: its exact value; nothing for NaN. */
+/* dp_domains_interval_of_double: its exact value; nothing for NaN. */
 dp_interval
-dp_places_interval_of_double(double x)
+dp_domains_interval_of_double(double x)
 {
 	if (isnan(x))
-		return dp_places_interval_nothing();
-	return dp_places_interval_point(isinf(x) ? infinity(x > 0) :
-									exact_double(x));
+		return dp_domains_interval_nothing();
+	return dp_domains_interval_point(isinf(x) ? infinity(x > 0) :
+									 exact_double(x));
 }
 
 /* ---- constants ---- */
@@ -481,43 +482,43 @@ is_difference(const Interval *span)
 static Numeric
 span_microseconds(const Interval *span)
 {
-	return dp_bridge_int128_to_numeric((dp_int128) span->day * USECS_PER_DAY +
-									   span->time);
+	return dp_base_int128_to_numeric((dp_int128) span->day * USECS_PER_DAY +
+									 span->time);
 }
 
-/* dp_places_interval_of_constant: everything, if its type has no numbers. */
+/* dp_domains_interval_of_constant: everything, if its type has no numbers. */
 dp_interval
-dp_places_interval_of_constant(const Const *constant)
+dp_domains_interval_of_constant(const Const *constant)
 {
 	Datum		value = constant->constvalue;
 	int64		integer;
 
 	if (constant->constisnull)
-		return dp_places_interval_nothing();
+		return dp_domains_interval_nothing();
 	switch (getBaseType(constant->consttype))
 	{
 		case BOOLOID:
 		case INT2OID:
 		case INT4OID:
 		case INT8OID:
-			integer = dp_places_integer(getBaseType(constant->consttype),
-										value);
-			return dp_places_interval_between(integer, integer);
+			integer = dp_domains_integer(getBaseType(constant->consttype),
+										 value);
+			return dp_domains_interval_between(integer, integer);
 		case NUMERICOID:
-			return dp_places_interval_point(DatumGetNumeric(value));
+			return dp_domains_interval_point(DatumGetNumeric(value));
 		case FLOAT4OID:
-			return dp_places_interval_of_double(DatumGetFloat4(value));
+			return dp_domains_interval_of_double(DatumGetFloat4(value));
 		case FLOAT8OID:
-			return dp_places_interval_of_double(DatumGetFloat8(value));
+			return dp_domains_interval_of_double(DatumGetFloat8(value));
 		case DATEOID:
 		case TIMESTAMPOID:
 		case TIMESTAMPTZOID:
-			return dp_places_interval_point(
-				dp_places_time_numeric(value, constant->consttype));
+			return dp_domains_interval_point(
+				dp_domains_time_numeric(value, constant->consttype));
 		case INTERVALOID:
 			if (is_difference(DatumGetIntervalP(value)))
-				return dp_places_interval_point(
+				return dp_domains_interval_point(
 					span_microseconds(DatumGetIntervalP(value)));
 	}
-	return dp_places_interval_everything();
+	return dp_domains_interval_everything();
 }

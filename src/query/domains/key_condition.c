@@ -36,13 +36,13 @@ is_column_numbered(Node *node, const dp_walk *walk)
 }
 
 /*
- * dp_places_mentions: whether a condition mentions the key's column or value.
+ * dp_domains_mentions: whether a condition mentions the key's column or value.
  */
 bool
-dp_places_mentions(const Node *condition, AttrNumber which)
+dp_domains_mentions(const Node *condition, AttrNumber which)
 {
-	return dp_bridge_contains((Node *) condition, is_column_numbered, &which,
-							  DP_WALK_ONE_LEVEL);
+	return dp_base_contains((Node *) condition, is_column_numbered, &which,
+							DP_WALK_ONE_LEVEL);
 }
 
 static bool
@@ -63,20 +63,20 @@ make_slot(const dp_key *key, const List *conditions)
 	Oid			types[2] = {key->type, key->type};
 	int			i;
 
-	(void) dp_bridge_contains(key->image, note_type, types, DP_WALK_ONE_LEVEL);
-	(void) dp_bridge_contains((Node *) conditions, note_type, types,
-							  DP_WALK_ONE_LEVEL);
+	(void) dp_base_contains(key->image, note_type, types, DP_WALK_ONE_LEVEL);
+	(void) dp_base_contains((Node *) conditions, note_type, types,
+							DP_WALK_ONE_LEVEL);
 	for (i = 0; i < 2; i++)
 		TupleDescInitEntry(desc, i + 1, NULL, types[i], -1, 0);
 	return MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
 }
 
 /*
- * dp_places_conditions_begin
+ * dp_domains_conditions_begin
  *	  Prepare to evaluate some of the key's conditions, and its image.
  */
 dp_conditions *
-dp_places_conditions_begin(const dp_key *key, const List *conditions)
+dp_domains_conditions_begin(const dp_key *key, const List *conditions)
 {
 	dp_conditions *made = palloc0(sizeof(dp_conditions));
 	ListCell   *lc;
@@ -86,13 +86,13 @@ dp_places_conditions_begin(const dp_key *key, const List *conditions)
 	made->econtext->ecxt_scantuple = made->slot;
 	foreach(lc, conditions)
 	{
-		Node	   *total = dp_rules_make_total(copyObject(lfirst(lc)));
+		Node	   *total = dp_expressions_make_total(copyObject(lfirst(lc)));
 
 		made->states = lappend(made->states,
 							   ExecInitExpr((Expr *) total, NULL));
 	}
 	if (key->image != NULL)
-		made->image = ExecInitExpr((Expr *) dp_rules_make_total(
+		made->image = ExecInitExpr((Expr *) dp_expressions_make_total(
 									   copyObject(key->image)), NULL);
 	return made;
 }
@@ -112,10 +112,10 @@ condition_set_values(dp_conditions *conditions, Datum column, bool column_null,
 	ExecStoreVirtualTuple(slot);
 }
 
-/* dp_places_conditions_hold: whether all of them are true. */
+/* dp_domains_conditions_hold: whether all of them are true. */
 bool
-dp_places_conditions_hold(dp_conditions *conditions, Datum column,
-						  bool column_null, Datum value, bool value_null)
+dp_domains_conditions_hold(dp_conditions *conditions, Datum column,
+						   bool column_null, Datum value, bool value_null)
 {
 	ListCell   *lc;
 
@@ -136,12 +136,12 @@ dp_places_conditions_hold(dp_conditions *conditions, Datum column,
 }
 
 /*
- * dp_places_conditions_image
+ * dp_domains_conditions_image
  *	  The key for a value of its column, palloc'd.
  */
 Datum
-dp_places_conditions_image(dp_conditions *conditions, Datum column,
-						   bool column_null, bool *isnull)
+dp_domains_conditions_image(dp_conditions *conditions, Datum column,
+							bool column_null, bool *isnull)
 {
 	ExprState  *image = conditions->image;
 	int16		length;
@@ -156,9 +156,9 @@ dp_places_conditions_image(dp_conditions *conditions, Datum column,
 	return by_value ? value : datumCopy(value, by_value, length);
 }
 
-/* dp_places_conditions_end: release the executor's state. */
+/* dp_domains_conditions_end: release the executor's state. */
 void
-dp_places_conditions_end(dp_conditions *conditions)
+dp_domains_conditions_end(dp_conditions *conditions)
 {
 	FreeExprContext(conditions->econtext, true);
 	ExecDropSingleTupleTableSlot(conditions->slot);

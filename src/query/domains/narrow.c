@@ -49,28 +49,28 @@ is_timestamp(Oid type)
 	return type == TIMESTAMPOID || type == TIMESTAMPTZOID;
 }
 
-/* dp_places_ordered: an integer, date or timestamp as an integer. */
+/* dp_domains_ordered: an integer, date or timestamp as an integer. */
 int64
-dp_places_ordered(Oid type, Datum value)
+dp_domains_ordered(Oid type, Datum value)
 {
 	return is_timestamp(type) ? DatumGetTimestamp(value) :
-		dp_places_integer(type, value);
+		dp_domains_integer(type, value);
 }
 
-/* dp_places_ordered_datum: the opposite. */
+/* dp_domains_ordered_datum: the opposite. */
 Datum
-dp_places_ordered_datum(Oid type, int64 value)
+dp_domains_ordered_datum(Oid type, int64 value)
 {
 	return is_timestamp(type) ? TimestampGetDatum(value) :
-		dp_places_integer_datum(type, value);
+		dp_domains_integer_datum(type, value);
 }
 
 static bool
 holds_at(dp_conditions *asked, Oid type, int64 at)
 {
-	return dp_places_conditions_hold(asked,
-									 dp_places_ordered_datum(type, at), false,
-									 (Datum) 0, true);
+	return dp_domains_conditions_hold(asked,
+									  dp_domains_ordered_datum(type, at),
+									  false, (Datum) 0, true);
 }
 
 /*
@@ -81,7 +81,7 @@ static uint64
 bisect(const narrowing *n, const OpExpr *comparison, bool wanted)
 {
 	List	   *one = list_make1((void *) comparison);
-	dp_conditions *asked = dp_places_conditions_begin(n->key, one);
+	dp_conditions *asked = dp_domains_conditions_begin(n->key, one);
 	uint64		low = 0;
 	uint64		count = (uint64) n->interval->last -
 	(uint64) n->interval->first + 1;
@@ -99,7 +99,7 @@ bisect(const narrowing *n, const OpExpr *comparison, bool wanted)
 			count -= half + 1;
 		}
 	}
-	dp_places_conditions_end(asked);
+	dp_domains_conditions_end(asked);
 	return low;
 }
 
@@ -151,11 +151,11 @@ cut_by(const narrowing *n, const OpExpr *comparison, int strategy)
 	cut(n, other, strategy);
 }
 
-/* dp_places_is_column: is it the key's column, perhaps as another type? */
+/* dp_domains_is_column: is it the key's column, perhaps as another type? */
 bool
-dp_places_is_column(const Node *node)
+dp_domains_is_column(const Node *node)
 {
-	node = dp_bridge_unlabelled(node);
+	node = dp_base_unlabelled(node);
 	return node != NULL && IsA(node, Var) &&
 		((const Var *) node)->varattno == DP_KEY_COLUMN;
 }
@@ -178,14 +178,14 @@ narrow_by_comparison(const narrowing *n, OpExpr *comparison)
 	if (list_length(comparison->args) != 2)
 		return;
 	if (IsA(linitial(comparison->args), Const) &&
-		dp_places_is_column(lsecond(comparison->args)) &&
+		dp_domains_is_column(lsecond(comparison->args)) &&
 		OidIsValid(get_commutator(comparison->opno)))
 	{
 		comparison = copyObject(comparison);
 		CommuteOpExpr(comparison);
 		set_opfuncid(comparison);
 	}
-	if (!dp_places_is_column(linitial(comparison->args)) ||
+	if (!dp_domains_is_column(linitial(comparison->args)) ||
 		!IsA(lsecond(comparison->args), Const) ||
 		((Const *) lsecond(comparison->args))->constisnull ||
 		!is_monotone(n->type, lsecond(comparison->args)))
@@ -212,23 +212,23 @@ narrow_by(const narrowing *n, Node *condition)
 		narrow_by_comparison(n, (OpExpr *) condition);
 }
 
-/* dp_places_declared_interval: the bounds of the key's column. */
+/* dp_domains_declared_interval: the bounds of the key's column. */
 dp_value_range
-dp_places_declared_interval(const dp_key *key, Oid column_type)
+dp_domains_declared_interval(const dp_key *key, Oid column_type)
 {
-	dp_attribute *declared = dp_places_declaration(key);
+	dp_attribute *declared = dp_domains_declaration(key);
 	dp_value_range interval;
 
-	interval.first = dp_places_ordered(column_type, dp_places_read_declared(
+	interval.first = dp_domains_ordered(column_type, dp_domains_read_declared(
 										   declared->lower, column_type, -1));
-	interval.last = dp_places_ordered(column_type, dp_places_read_declared(
+	interval.last = dp_domains_ordered(column_type, dp_domains_read_declared(
 										  declared->upper, column_type, -1));
 	return interval;
 }
 
-/* dp_places_is_comparison: whether dp_places_narrow uses the condition. */
+/* dp_domains_is_comparison: whether dp_domains_narrow uses the condition. */
 bool
-dp_places_is_comparison(const Node *condition, Oid column_type)
+dp_domains_is_comparison(const Node *condition, Oid column_type)
 {
 	const OpExpr *comparison = (const OpExpr *) condition;
 	TypeCacheEntry *cache = lookup_type_cache(column_type,
@@ -240,22 +240,22 @@ dp_places_is_comparison(const Node *condition, Oid column_type)
 		return false;
 	left = linitial(comparison->args);
 	right = lsecond(comparison->args);
-	return ((dp_places_is_column(left) && IsA(right, Const) &&
+	return ((dp_domains_is_column(left) && IsA(right, Const) &&
 			 is_monotone(column_type, (const Const *) right)) ||
-			(dp_places_is_column(right) && IsA(left, Const) &&
+			(dp_domains_is_column(right) && IsA(left, Const) &&
 			 is_monotone(column_type, (const Const *) left))) &&
 		get_op_opfamily_strategy(comparison->opno, cache->btree_opf) !=
 		InvalidStrategy;
 }
 
 /*
- * dp_places_narrow
+ * dp_domains_narrow
  *	  Remove from both ends of the interval what the key's conditions exclude.
  *
  * Requires: an integer, a date or a timestamp column; first <= last.
  */
 void
-dp_places_narrow(const dp_key *key, Oid column_type, dp_value_range *interval)
+dp_domains_narrow(const dp_key *key, Oid column_type, dp_value_range *interval)
 {
 	narrowing	n;
 	ListCell   *lc;
@@ -366,7 +366,7 @@ compares_as_number(Node *node)
 static dp_interval
 compared_with(int strategy, Numeric number, bool whole)
 {
-	dp_interval a = dp_places_interval_everything();
+	dp_interval a = dp_domains_interval_everything();
 	Numeric		one = int64_to_numeric(whole ? 1 : 0);
 	Numeric		low = whole ? dp_numeric_call1(numeric_ceil, number) : number;
 	Numeric		high = whole ? dp_numeric_call1(numeric_floor, number) :
@@ -427,7 +427,7 @@ is_tiny(Numeric number)
 	Numeric		size = dp_numeric_call1(numeric_abs, number);
 
 	return dp_numeric_compare(size, int64_to_numeric(0)) > 0 &&
-		dp_numeric_compare(size, dp_bridge_text_to_numeric("1e-200")) < 0;
+		dp_numeric_compare(size, dp_base_text_to_numeric("1e-200")) < 0;
 }
 
 /* Meet with what a comparison with a value says of its other side, a node. */
@@ -435,7 +435,7 @@ static dp_interval
 meet_comparison(dp_interval a, Node *node, Node *side, int strategy,
 				Node *value, const dp_known *known)
 {
-	const Const *constant = dp_places_public_value(value, known);
+	const Const *constant = dp_domains_public_value(value, known);
 	Oid			type = getBaseType(exprType(node));
 	dp_interval number;
 
@@ -443,12 +443,12 @@ meet_comparison(dp_interval a, Node *node, Node *side, int strategy,
 	if (constant == NULL || strategy == InvalidStrategy ||
 		!equal(side, node) || !compares_as_number(node))
 		return a;
-	number = dp_places_interval_of_constant(constant);
-	if (!dp_places_interval_is_bounded(number) || is_tiny(number.low))
+	number = dp_domains_interval_of_constant(constant);
+	if (!dp_domains_interval_is_bounded(number) || is_tiny(number.low))
 		return a;
-	return dp_places_interval_meet(
+	return dp_domains_interval_meet(
 		a, compared_with(strategy, number.low,
-						 dp_places_is_integer(type) || type == DATEOID));
+						 dp_domains_is_integer(type) || type == DATEOID));
 }
 
 /* node IN (values): between the least and the greatest of them. */
@@ -457,7 +457,7 @@ meet_list(dp_interval a, Node *node, const ScalarArrayOpExpr *asked,
 		  const dp_known *known)
 {
 	const ArrayExpr *array = lsecond(asked->args);
-	dp_interval hull = dp_places_interval_nothing();
+	dp_interval hull = dp_domains_interval_nothing();
 	ListCell   *lc;
 
 	if (!asked->useOr || !IsA(array, ArrayExpr) || array->multidims)
@@ -465,18 +465,18 @@ meet_list(dp_interval a, Node *node, const ScalarArrayOpExpr *asked,
 	foreach(lc, array->elements)
 	{
 		List	   *args = list_make2(linitial(asked->args), lfirst(lc));
-		const Const *constant = dp_places_public_value(lfirst(lc), known);
+		const Const *constant = dp_domains_public_value(lfirst(lc), known);
 		dp_interval one =
-		meet_comparison(dp_places_interval_everything(), node, linitial(args),
+		meet_comparison(dp_domains_interval_everything(), node, linitial(args),
 						number_strategy(asked->opno, args) ==
 						BTEqualStrategyNumber ? BTEqualStrategyNumber :
 						InvalidStrategy, lsecond(args), known);
 
 		if (constant == NULL || constant->constisnull)
 			return a;
-		hull = dp_places_interval_hull(hull, one);
+		hull = dp_domains_interval_hull(hull, one);
 	}
-	return dp_places_interval_meet(a, hull);
+	return dp_domains_interval_meet(a, hull);
 }
 
 /*
@@ -491,7 +491,7 @@ meet(dp_interval a, Node *node, Node *condition, bool negated,
 {
 	const BoolExpr *connected = (const BoolExpr *) condition;
 	const OpExpr *comparison = (const OpExpr *) condition;
-	dp_interval hull = dp_places_interval_nothing();
+	dp_interval hull = dp_domains_interval_nothing();
 	ListCell   *lc;
 	int			strategy;
 
@@ -521,30 +521,30 @@ meet(dp_interval a, Node *node, Node *condition, bool negated,
 		if ((connected->boolop == AND_EXPR) != negated)
 			a = one;
 		else
-			hull = dp_places_interval_hull(hull, one);
+			hull = dp_domains_interval_hull(hull, one);
 	}
 	return (connected->boolop == AND_EXPR) != negated ? a : hull;
 }
 
 /*
- * dp_places_interval_meet_condition
+ * dp_domains_interval_meet_condition
  *	  The part of a node's interval in which its values are if a condition is
- *	  not false; both are from dp_places_cut_public.
+ *	  not false; both are from dp_domains_cut_public.
  */
 dp_interval
-dp_places_interval_meet_condition(dp_interval a, Node *node, Node *condition,
-								  const dp_known *known)
+dp_domains_interval_meet_condition(dp_interval a, Node *node, Node *condition,
+								   const dp_known *known)
 {
 	return meet(a, node, condition, false, known);
 }
 
 /*
- * dp_places_narrows
- *	  May a condition from dp_places_cut_public narrow an interval: does it
+ * dp_domains_narrows
+ *	  May a condition from dp_domains_cut_public narrow an interval: does it
  *	  compare numbers or times?
  */
 bool
-dp_places_narrows(Node *condition)
+dp_domains_narrows(Node *condition)
 {
 	List	   *args = IsA(condition, OpExpr) ? ((OpExpr *) condition)->args :
 	IsA(condition, ScalarArrayOpExpr) ?
@@ -557,7 +557,7 @@ dp_places_narrows(Node *condition)
 														linitial(args)))));
 	if (IsA(condition, BoolExpr))
 		foreach(lc, ((BoolExpr *) condition)->args)
-			if (dp_places_narrows(lfirst(lc)))
+			if (dp_domains_narrows(lfirst(lc)))
 				return true;
 	return false;
 }

@@ -51,7 +51,7 @@ static Param *
 public_param(Node *node, List **publics)
 {
 	Param	   *param = makeNode(Param);
-	Node	   *total = dp_rules_make_total(copyObject(node));
+	Node	   *total = dp_expressions_make_total(copyObject(node));
 	ListCell   *lc;
 
 	param->paramkind = PARAM_EXEC;
@@ -99,8 +99,8 @@ cut_mutator(Node *node, void *context)
 	if (IsA(node, SortGroupClause))
 		return copyObject(node);
 	if (!IsA(node, Const) && is_known_type(exprType(node)) &&
-		dp_rules_is_public_scalar(node) &&
-		!dp_bridge_contains(node, is_hole, NULL, DP_WALK_ONE_LEVEL))
+		dp_expressions_is_public_scalar(node) &&
+		!dp_base_contains(node, is_hole, NULL, DP_WALK_ONE_LEVEL))
 		return (Node *) public_param(node, publics);
 	switch (nodeTag(node))
 	{
@@ -122,24 +122,24 @@ cut_mutator(Node *node, void *context)
 }
 
 /*
- * dp_places_cut_public
+ * dp_domains_cut_public
  *	  Copy of an expression in which parts that use no columns are replaced by
  *	  numbered parameters of kind PARAM_EXEC, and added to *publics; the same
  *	  part has the same number, so that equal expressions stay equal.
- *	  Precondition: dp_rules_check allows it.
+ *	  Precondition: dp_expressions_check allows it.
  */
 Node *
-dp_places_cut_public(Node *expression, List **publics)
+dp_domains_cut_public(Node *expression, List **publics)
 {
 	return cut_mutator(expression, publics);
 }
 
 /*
- * dp_places_public_value
- *	  The constant that an expression from dp_places_cut_public is, or NULL.
+ * dp_domains_public_value
+ *	  The constant that an expression from dp_domains_cut_public is, or NULL.
  */
 const Const *
-dp_places_public_value(Node *node, const dp_known *known)
+dp_domains_public_value(Node *node, const dp_known *known)
 {
 	const Param *param = (const Param *) node;
 

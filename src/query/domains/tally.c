@@ -78,9 +78,9 @@ static const struct
 	{TIMETZOID, DP_READ_TIMETZ}
 };
 
-/* dp_places_read_way: DP_READ_NONE for a type without built-in equality. */
+/* dp_domains_read_way: DP_READ_NONE for a type without built-in equality. */
 dp_read_way
-dp_places_read_way(Oid type)
+dp_domains_read_way(Oid type)
 {
 	int			i;
 
@@ -155,9 +155,9 @@ tally_read_fixed(Datum value, int64 length, dp_value_bytes *out)
 	out->length = length;
 }
 
-/* dp_places_fetch_bytes: see dp_domains.h. */
+/* dp_domains_fetch_bytes: see dp_domains.h. */
 void
-dp_places_fetch_bytes(dp_read_way way, Datum value, dp_value_bytes *out)
+dp_domains_fetch_bytes(dp_read_way way, Datum value, dp_value_bytes *out)
 {
 	out->copy = NULL;
 	switch (way)
@@ -209,7 +209,7 @@ PG_FUNCTION_INFO_V1(dp_tally_spec_out);
 Datum
 dp_tally_spec_in(PG_FUNCTION_ARGS)
 {
-	dp_bridge_forbid_input("dp_pg.tally_spec");
+	dp_base_forbid_input("dp_pg.tally_spec");
 }
 
 /* dp_tally_spec_out: a placeholder, in case a plan is printed. */
@@ -219,9 +219,11 @@ dp_tally_spec_out(PG_FUNCTION_ARGS)
 	PG_RETURN_CSTRING(pstrdup("(cells)"));
 }
 
-/* dp_places_tally_spec_const: a flat spec as a constant of the inner query. */
+/*
+ * dp_domains_tally_spec_const: a flat spec as a constant of the inner query.
+ */
 Const *
-dp_places_tally_spec_const(void *spec, Size size)
+dp_domains_tally_spec_const(void *spec, Size size)
 {
 	SET_VARSIZE(spec, size);
 	return makeConst(dp_catalog_type("tally_spec"), -1, InvalidOid, -1,
@@ -251,12 +253,12 @@ typedef struct dp_entry
 } dp_entry;
 
 /*
- * dp_places_tally_can_read: whether rows of the type can be counted by value.
+ * dp_domains_tally_can_read: whether rows of the type can be counted by value.
  */
 bool
-dp_places_tally_can_read(Oid type)
+dp_domains_tally_can_read(Oid type)
 {
-	return dp_places_read_way(type) != DP_READ_NONE;
+	return dp_domains_read_way(type) != DP_READ_NONE;
 }
 
 /*
@@ -265,7 +267,7 @@ dp_places_tally_can_read(Oid type)
 static inline bool
 is_too_long(const dp_value_spec *spec, Datum value)
 {
-	return spec->reading == DP_READ_TEXT && dp_places_is_packed(value) &&
+	return spec->reading == DP_READ_TEXT && dp_domains_is_packed(value) &&
 		(int64) toast_raw_datum_size(value) - VARHDRSZ > spec->longest;
 }
 
@@ -275,7 +277,7 @@ static inline const dp_entry *
 entry_of(const dp_value_spec *spec, int64 place)
 {
 	return (const dp_entry *)
-		((const char *) spec + dp_places_keys(spec)[place]);
+		((const char *) spec + dp_domains_keys(spec)[place]);
 }
 
 static inline int64
@@ -284,8 +286,8 @@ find_bytes(const dp_value_spec *spec, const char *bytes, int64 length,
 {
 	uint64		mask = spec->nslots - 1;
 
-	*slot = dp_places_scatter(hash_bytes((const unsigned char *) bytes,
-										 (int) length));
+	*slot = dp_domains_scatter(hash_bytes((const unsigned char *) bytes,
+										  (int) length));
 	for (*slot &= mask;; *slot = (*slot + 1) & mask)
 	{
 		int64		place = spec->slots[*slot] - 1;
@@ -307,20 +309,20 @@ tally_find_value(const dp_value_spec *spec, Datum value, uint64 *slot)
 	int64		place;
 	int64		x;
 
-	if (dp_places_read_integer(spec->reading, value, &x))
-		return dp_places_find_integer(spec, x, slot);
+	if (dp_domains_read_integer(spec->reading, value, &x))
+		return dp_domains_find_integer(spec, x, slot);
 	if (is_too_long(spec, value))
 		return -1;
-	dp_places_read_bytes(spec->reading, value, &read);
+	dp_domains_read_bytes(spec->reading, value, &read);
 	place = find_bytes(spec, read.bytes, read.length, slot);
 	if (unlikely(read.copy != NULL))
 		pfree(read.copy);
 	return place;
 }
 
-/* dp_places_tally_find_bytes: see dp_domains.h. */
+/* dp_domains_tally_find_bytes: see dp_domains.h. */
 int64
-dp_places_tally_find_bytes(const dp_value_spec *spec, Datum value)
+dp_domains_tally_find_bytes(const dp_value_spec *spec, Datum value)
 {
 	uint64		slot;
 
@@ -391,7 +393,7 @@ integer_spec(dp_read_way way, const Datum *values, int64 n, Size *size)
 
 	for (i = 0; i < n; i++)
 	{
-		(void) dp_places_read_integer(way, values[i], &keys[i]);
+		(void) dp_domains_read_integer(way, values[i], &keys[i]);
 		first = Min(first, keys[i]);
 		last = Max(last, keys[i]);
 	}
@@ -412,7 +414,7 @@ fill_entry(dp_read_way way, Datum value, dp_entry *entry)
 {
 	dp_value_bytes read;
 
-	dp_places_read_bytes(way, value, &read);
+	dp_domains_read_bytes(way, value, &read);
 	if (entry != NULL)
 	{
 		entry->length = read.length;
@@ -438,7 +440,7 @@ entry_spec(dp_read_way way, const Datum *values, int64 n, Size *size)
 	end = *size - entries;
 	for (i = 0; i < n; i++)
 	{
-		((int64 *) dp_places_keys(spec))[i] = (int64) end;
+		((int64 *) dp_domains_keys(spec))[i] = (int64) end;
 		end += fill_entry(way, values[i], (dp_entry *) ((char *) spec + end));
 	}
 	return spec;
@@ -456,18 +458,18 @@ longest_entry(const dp_value_spec *spec)
 }
 
 /*
- * dp_places_tally_value_spec
+ * dp_domains_tally_value_spec
  *	  n >= 1 candidates as a constant of the inner query; see dp_domains.h.
  *
- * Requires: dp_places_tally_can_read(type).
+ * Requires: dp_domains_tally_can_read(type).
  */
 Const *
-dp_places_tally_value_spec(Oid type, const Datum *values, int64 n,
-						   int64 *twice)
+dp_domains_tally_value_spec(Oid type, const Datum *values, int64 n,
+							int64 *twice)
 {
-	dp_read_way way = dp_places_read_way(type);
+	dp_read_way way = dp_domains_read_way(type);
 	int64		ignored;
-	bool		integers = dp_places_read_integer(way, values[0], &ignored);
+	bool		integers = dp_domains_read_integer(way, values[0], &ignored);
 	Size		size;
 	dp_value_spec *spec;
 
@@ -477,7 +479,7 @@ dp_places_tally_value_spec(Oid type, const Datum *values, int64 n,
 		return NULL;
 	if (!integers)
 		spec->longest = longest_entry(spec);
-	return dp_places_tally_spec_const(spec, size);
+	return dp_domains_tally_spec_const(spec, size);
 }
 
 /* ----------------
@@ -696,21 +698,21 @@ is_nan(const dp_bucket_spec *spec, Datum x)
 }
 
 /*
- * dp_places_tally_bucket
+ * dp_domains_tally_bucket
  *	  The bucket of a value, or -1.
  */
 int64
-dp_places_tally_bucket(const void *spec, Datum value)
+dp_domains_tally_bucket(const void *spec, Datum value)
 {
 	return tally_bucket_of(spec, value);
 }
 
 /*
- * dp_places_tally_find_bucket
+ * dp_domains_tally_find_bucket
  *	  The bucket of a value clamped to the bounds; -1 for NaN.
  */
 int64
-dp_places_tally_find_bucket(const void *spec, Datum value)
+dp_domains_tally_find_bucket(const void *spec, Datum value)
 {
 	const dp_bucket_spec *buckets = spec;
 	int64		bucket = tally_bucket_of(buckets, value);
@@ -723,13 +725,13 @@ dp_places_tally_find_bucket(const void *spec, Datum value)
 }
 
 /*
- * dp_places_tally_bucket_limits
+ * dp_domains_tally_bucket_limits
  *	  The least and the greatest integer, day or microsecond of a bucket; first
  *	  > last if it is empty.
  */
 void
-dp_places_tally_bucket_limits(const void *spec, int64 bucket, int64 *first,
-							  int64 *last)
+dp_domains_tally_bucket_limits(const void *spec, int64 bucket, int64 *first,
+							   int64 *last)
 {
 	const dp_bucket_spec *buckets = spec;
 
@@ -792,7 +794,7 @@ integer_edge(Datum x, int64 n, int64 *out)
 		*out = PG_INT64_MIN;
 	else if (!numeric_at_least(from_integer(PG_INT64_MAX), edge))
 		return 1;
-	else if (dp_bridge_numeric_to_int128(DatumGetNumeric(edge), &value))
+	else if (dp_base_numeric_to_int128(DatumGetNumeric(edge), &value))
 		*out = (int64) value;
 	return 0;
 }
@@ -833,11 +835,11 @@ float_edge(Oid type, Datum x, int64 n)
 
 	quotient = DirectFunctionCall2(numeric_div,
 								   tally_multiply(x, NumericGetDatum(
-									   dp_bridge_text_to_numeric(
+									   dp_base_text_to_numeric(
 										   EDGE_DIGITS))),
 								   from_integer(n));
 	quotient = tally_multiply(quotient, NumericGetDatum(
-							dp_bridge_text_to_numeric(EDGE_UNIT)));
+							dp_base_text_to_numeric(EDGE_UNIT)));
 	edge = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow,
 											  quotient));
 	if (type == FLOAT4OID)
@@ -911,14 +913,14 @@ fill_numerics(dp_bucket_spec *spec, Size *size, Numeric lower, Numeric upper)
 }
 
 /*
- * dp_places_tally_bucket_spec
+ * dp_domains_tally_bucket_spec
  *	  The spec of n buckets with finite bounds lower < upper for values of the
  *	  type; bounds of dates and times are in days and microseconds.
  *
  * Errors: 22023 if the column's type cannot distinguish the bounds.
  */
 Const *
-dp_places_tally_bucket_spec(Oid type, Numeric lower, Numeric upper, int64 n)
+dp_domains_tally_bucket_spec(Oid type, Numeric lower, Numeric upper, int64 n)
 {
 	Size		size = offsetof(dp_bucket_spec, edges) + sizeof(dp_edge) * n;
 	dp_bucket_spec *spec = palloc0(size);
@@ -939,5 +941,5 @@ dp_places_tally_bucket_spec(Oid type, Numeric lower, Numeric upper, int64 n)
 		spec = fill_numerics(spec, &size, lower, upper);
 	else
 		fill_integers(spec, lower, upper);
-	return dp_places_tally_spec_const(spec, size);
+	return dp_domains_tally_spec_const(spec, size);
 }

@@ -29,9 +29,9 @@
  * ----------------
  */
 
-/* dp_places_integer_datum: see dp_domains.h. */
+/* dp_domains_integer_datum: see dp_domains.h. */
 Datum
-dp_places_integer_datum(Oid type, int64 value)
+dp_domains_integer_datum(Oid type, int64 value)
 {
 	switch (type)
 	{
@@ -49,29 +49,29 @@ dp_places_integer_datum(Oid type, int64 value)
 }
 
 /*
- * dp_places_value
+ * dp_domains_value
  *	  The value at a place; `values` are by place, unused if places are dense.
  */
 Datum
-dp_places_value(const dp_places *places, const Datum *values, int64 place,
-				bool *isnull)
+dp_domains_value(const dp_places *places, const Datum *values, int64 place,
+				 bool *isnull)
 {
 	*isnull = place == places->null;
 	if (*isnull)
 		return (Datum) 0;
 	if (places->kind == DP_AXIS_DENSE)
-		return dp_places_integer_datum(places->type, places->first + place);
+		return dp_domains_integer_datum(places->type, places->first + place);
 	return values[place];
 }
 
 #define IS_VALUE 1
 
 /*
- * dp_places_is_ordering
+ * dp_domains_is_ordering
  *	  Whether the operator compares by the default order of the type.
  */
 bool
-dp_places_is_ordering(Oid operator, Oid type)
+dp_domains_is_ordering(Oid operator, Oid type)
 {
 	TypeCacheEntry *cache = lookup_type_cache(getBaseType(type),
 											  TYPECACHE_BTREE_OPFAMILY);
@@ -83,11 +83,11 @@ dp_places_is_ordering(Oid operator, Oid type)
 }
 
 /*
- * dp_places_has_twins
+ * dp_domains_has_twins
  *	  Whether a type has values that are equal but not identical.
  */
 bool
-dp_places_has_twins(Oid type)
+dp_domains_has_twins(Oid type)
 {
 	switch (getBaseType(type))
 	{
@@ -103,13 +103,13 @@ dp_places_has_twins(Oid type)
 }
 
 /*
- * dp_places_can_be_told: whether values of this base type can be released as
- * keys.
+ * dp_domains_can_be_released: whether values of this base type can be released
+ * as keys.
  */
 bool
-dp_places_can_be_told(Oid type)
+dp_domains_can_be_released(Oid type)
 {
-	switch (dp_places_read_way(type))
+	switch (dp_domains_read_way(type))
 	{
 		case DP_READ_NONE:
 		case DP_READ_TID:
@@ -123,15 +123,15 @@ dp_places_can_be_told(Oid type)
 	}
 }
 
-/* dp_places_told_type: how values of such a type are written. */
-dp_told_type
-dp_places_told_type(Oid type, int32 typmod)
+/* dp_domains_key_encoding: how values of such a type are written. */
+dp_key_encoding
+dp_domains_key_encoding(Oid type, int32 typmod)
 {
-	dp_told_type how;
+	dp_key_encoding how;
 
 	how.type = getBaseType(type);
 	how.typmod = typmod;
-	how.way = dp_places_read_way(how.type);
+	how.way = dp_domains_read_way(how.type);
 	how.varlena = get_typlen(how.type) == -1;
 	return how;
 }
@@ -151,12 +151,12 @@ told_value_read_numeric(Datum value, dp_value_bytes *read)
 }
 
 /*
- * dp_places_told_write
+ * dp_domains_key_write
  *	  Write a value as bytes; returns their number, or 0 if there is not enough
  *	  room, which depends only on this value.
  */
 Size
-dp_places_told_write(const dp_told_type *how, Datum value, bool isnull,
+dp_domains_key_write(const dp_key_encoding *how, Datum value, bool isnull,
 					 char *to, Size room)
 {
 	Size		size = 1;
@@ -169,7 +169,7 @@ dp_places_told_write(const dp_told_type *how, Datum value, bool isnull,
 	*to = isnull ? 0 : IS_VALUE;
 	if (isnull)
 		return size;
-	if (dp_places_read_integer(how->way, value, &x))
+	if (dp_domains_read_integer(how->way, value, &x))
 	{
 		memcpy(to + size, &x, sizeof(x));
 		return size + sizeof(x);
@@ -179,7 +179,7 @@ dp_places_told_write(const dp_told_type *how, Datum value, bool isnull,
 	if (how->way == DP_READ_NUMERIC)
 		told_value_read_numeric(value, &read);
 	else
-		dp_places_read_bytes(how->way, value, &read);
+		dp_domains_read_bytes(how->way, value, &read);
 	length = (uint32) read.length;
 	if (size + sizeof(length) + length <= room)
 	{
@@ -235,7 +235,7 @@ make_varlena(const char *bytes, Size length)
 }
 
 static Datum
-bytes_value(const dp_told_type *how, const char *bytes, Size length)
+bytes_value(const dp_key_encoding *how, const char *bytes, Size length)
 {
 	char	   *made;
 
@@ -261,12 +261,12 @@ bytes_value(const dp_told_type *how, const char *bytes, Size length)
 }
 
 /*
- * dp_places_told_read
- *	  Read a value that dp_places_told_write wrote, palloc'd if by reference;
+ * dp_domains_key_read
+ *	  Read a value that dp_domains_key_write wrote, palloc'd if by reference;
  *	  returns the position after it.
  */
 const char *
-dp_places_told_read(const dp_told_type *how, const char *from, Datum *value,
+dp_domains_key_read(const dp_key_encoding *how, const char *from, Datum *value,
 					bool *isnull)
 {
 	uint32		length;

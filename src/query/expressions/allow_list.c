@@ -491,11 +491,11 @@ static const dp_expression_advice advices[] = {
 };
 
 /*
- * dp_rules_find
+ * dp_expressions_find
  *	  The rule for a built-in function, or NULL.
  */
 const dp_expression_rule *
-dp_rules_find(Oid function)
+dp_expressions_find(Oid function)
 {
 	int			i;
 
@@ -506,11 +506,11 @@ dp_rules_find(Oid function)
 }
 
 /*
- * dp_rules_find_advice
+ * dp_expressions_find_advice
  *	  Detail and hint for refusing a built-in function, or NULL.
  */
 const dp_expression_advice *
-dp_rules_find_advice(Oid function)
+dp_expressions_find_advice(Oid function)
 {
 	int			i;
 
@@ -529,7 +529,7 @@ compares(Form_pg_proc form)
 }
 
 /*
- * dp_rules_is_leakproof
+ * dp_expressions_is_leakproof
  *	  Whether the function may be used because PostgreSQL marks it LEAKPROOF.
  *
  * Only internal functions that initdb creates with a fixed OID: on others the
@@ -538,7 +538,7 @@ compares(Form_pg_proc form)
  * could depend on how the plan is executed.
  */
 bool
-dp_rules_is_leakproof(Oid function)
+dp_expressions_is_leakproof(Oid function)
 {
 	HeapTuple	tuple;
 	Form_pg_proc form;
@@ -547,7 +547,7 @@ dp_rules_is_leakproof(Oid function)
 
 	if (function >= FirstGenbkiObjectId)
 		return false;
-	advice = dp_rules_find_advice(function);
+	advice = dp_expressions_find_advice(function);
 	if (advice != NULL && advice->detail != NULL)
 		return false;
 	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
@@ -562,12 +562,12 @@ dp_rules_is_leakproof(Oid function)
 }
 
 /*
- * dp_rules_is_comparison
+ * dp_expressions_is_comparison
  *	  Whether it is a built-in three-way comparison that raises no errors.
  *	  GREATEST and LEAST use its sign.
  */
 bool
-dp_rules_is_comparison(Oid function)
+dp_expressions_is_comparison(Oid function)
 {
 	HeapTuple	tuple;
 	bool		answer;

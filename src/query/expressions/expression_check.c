@@ -10,7 +10,7 @@
  *	allows; those
  *	  with a total version only where the call can be replaced;
  *	- calls of other immutable built-ins without columns, which are computed
- *	  before rows are read (dp_rules_is_later);
+ *	  before rows are read (dp_expressions_is_later);
  *	- AND, OR, NOT, CASE, COALESCE, NULLIF, GREATEST, LEAST, IS [NOT] NULL, IS
  *	  [NOT] DISTINCT FROM, IS TRUE ..., row comparisons, relabelling casts,
  *	  COLLATE, and ANY, ALL and IN over arrays free of columns.
@@ -129,7 +129,7 @@ static dp_refusal *
 refuse_function(Oid function, Oid operator, int location,
 				bool is_not_replaceable)
 {
-	const dp_expression_advice *advice = dp_rules_find_advice(function);
+	const dp_expression_advice *advice = dp_expressions_find_advice(function);
 	const char *detail = "It can raise an error, or return values of any "
 						 "size, depending on private values.";
 	const char *hint = HINT_OUTSIDE;
@@ -153,7 +153,7 @@ refuse_function(Oid function, Oid operator, int location,
 		detail = "It returns a set.";
 	if (advice != NULL && advice->detail != NULL)
 		detail = advice->detail;
-	if (dp_rules_is_comparison(function) && !OidIsValid(operator))
+	if (dp_expressions_is_comparison(function) && !OidIsValid(operator))
 	{
 		detail = "Only the sign of its result has a meaning; its magnitude "
 				 "can depend on how a query is executed.";
@@ -161,11 +161,11 @@ refuse_function(Oid function, Oid operator, int location,
 	}
 	if (advice != NULL && advice->hint != NULL && !is_not_replaceable)
 		hint = advice->hint;
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, location, detail,
-							hint, "%s %s cannot be used on private rows",
-							OidIsValid(operator) ? "operator" : "function",
-							OidIsValid(operator) ? format_operator(operator) :
-							format_procedure(function));
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, location, detail,
+						  hint, "%s %s cannot be used on private rows",
+						  OidIsValid(operator) ? "operator" : "function",
+						  OidIsValid(operator) ? format_operator(operator) :
+						  format_procedure(function));
 }
 
 /* Refuse a node, by its name if it has one. */
@@ -179,31 +179,31 @@ refuse_node(Node *node)
 	if (IsA(node, CoerceViaIO))
 	{
 		from = (Node *) ((CoerceViaIO *) node)->arg;
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, location,
-								"It converts through text, which can raise an "
-								"error.",
-								"Compare the column in its own type, or cast "
-								"the released value.",
-								"cast from %s to %s cannot be used on private "
-								"rows", format_type_be(exprType(from)),
-								format_type_be(exprType(node)));
+		return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, location,
+							  "It converts through text, which can raise an "
+							  "error.",
+							  "Compare the column in its own type, or cast "
+							  "the released value.",
+							  "cast from %s to %s cannot be used on private "
+							  "rows", format_type_be(exprType(from)),
+							  format_type_be(exprType(node)));
 	}
 	if (IsA(node, ArrayCoerceExpr))
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, location, NULL,
-								HINT_OUTSIDE,
-								"cast of an array cannot be used on private "
-								"rows");
+		return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, location, NULL,
+							  HINT_OUTSIDE,
+							  "cast of an array cannot be used on private "
+							  "rows");
 	for (i = 0; i < lengthof(refused_nodes); i++)
 		if (refused_nodes[i].tag == nodeTag(node))
-			return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, location,
-									refused_nodes[i].detail,
-									refused_nodes[i].hint,
-									"%s cannot be used on private rows",
-									refused_nodes[i].name);
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, location, NULL,
-							HINT_OUTSIDE,
-							"this kind of expression cannot be used on "
-							"private rows");
+			return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, location,
+								  refused_nodes[i].detail,
+								  refused_nodes[i].hint,
+								  "%s cannot be used on private rows",
+								  refused_nodes[i].name);
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, location, NULL,
+						  HINT_OUTSIDE,
+						  "this kind of expression cannot be used on "
+						  "private rows");
 }
 
 static bool
@@ -218,41 +218,41 @@ has_collatable(List *args)
 }
 
 /*
- * dp_rules_check_function
+ * dp_expressions_check_function
  *	  Whether this call may be made on private rows.
  *
  * operator is InvalidOid for a plain call. replaceable: the node can be
  * replaced by a call of a total version; rewritten: it must have been.
  */
 dp_refusal *
-dp_rules_check_function(Oid function, Oid operator, List *args,
-						Oid collation, int location, bool replaceable,
-						bool rewritten)
+dp_expressions_check_function(Oid function, Oid operator, List *args,
+							  Oid collation, int location, bool replaceable,
+							  bool rewritten)
 {
-	const dp_expression_rule *rule = dp_rules_find_by_total(function);
+	const dp_expression_rule *rule = dp_expressions_find_by_total(function);
 
 	if (OidIsValid(operator) && operator >= FirstGenbkiObjectId)
 		return refuse_function(function, operator, location, false);
 	if (rule == NULL)
 	{
-		rule = dp_rules_find(function);
+		rule = dp_expressions_find(function);
 		if (rule != NULL && rule->symbol != NULL &&
 			(!replaceable || rewritten))
 			return refuse_function(function, operator, location, true);
-		if (rule == NULL && !dp_rules_is_leakproof(function))
+		if (rule == NULL && !dp_expressions_is_leakproof(function))
 			return refuse_function(function, operator, location, false);
 	}
 	if (has_collatable(args))
 	{
-		dp_refusal *refusal = dp_rules_check_collation(collation,
-													   location);
+		dp_refusal *refusal = dp_expressions_check_collation(collation,
+															 location);
 
 		if (refusal != NULL)
 			return refusal;
 	}
 	return rule == NULL ? NULL :
-		dp_rules_check_condition(rule, function, args, collation, location,
-								 false);
+		dp_expressions_check_condition(rule, function, args, collation,
+									   location, false);
 }
 
 /* The comparison that GREATEST and LEAST call: the type's btree support. */
@@ -263,16 +263,16 @@ check_comparison(MinMaxExpr *minmax)
 											 TYPECACHE_CMP_PROC);
 
 	if (!OidIsValid(type->cmp_proc))
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
-								minmax->location, NULL, NULL,
-								"type %s has no order",
-								format_type_be(minmax->minmaxtype));
-	if (!dp_rules_is_comparison(type->cmp_proc))
+		return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+							  minmax->location, NULL, NULL,
+							  "type %s has no order",
+							  format_type_be(minmax->minmaxtype));
+	if (!dp_expressions_is_comparison(type->cmp_proc))
 		return refuse_function(type->cmp_proc, InvalidOid, minmax->location,
 							   false);
 	return has_collatable(minmax->args) ?
-		dp_rules_check_collation(minmax->inputcollid,
-								 minmax->location) : NULL;
+		dp_expressions_check_collation(minmax->inputcollid,
+									   minmax->location) : NULL;
 }
 
 /* (a, b) < (c, d): each operator, and the support function run for it. */
@@ -294,10 +294,10 @@ check_row_comparison(RowCompareExpr *row)
 		Oid			support;
 		dp_refusal *refusal;
 
-		refusal = dp_rules_check_function(function,
-										  lfirst_oid(operator), args,
-										  lfirst_oid(collation), location,
-										  false, false);
+		refusal = dp_expressions_check_function(function,
+												lfirst_oid(operator), args,
+												lfirst_oid(collation),
+												location, false, false);
 		if (refusal != NULL)
 			return refusal;
 		support = get_opfamily_proc(lfirst_oid(family),
@@ -319,25 +319,25 @@ array_walker(Node *node, dp_expression_walk *walk)
 	if (node == NULL || IsA(node, Const))
 		return false;
 	if (IsA(node, Param))
-		return dp_rules_walker(node, walk);
+		return dp_expressions_walker(node, walk);
 	if (IsA(node, RelabelType))
 		return array_walker((Node *) ((RelabelType *) node)->arg, walk);
 	if (IsA(node, ArrayExpr))
-		return dp_rules_walker((Node *) ((ArrayExpr *) node)->elements,
-							   walk);
+		return dp_expressions_walker((Node *) ((ArrayExpr *) node)->elements,
+									 walk);
 	if (IsA(node, ArrayCoerceExpr))
 	{
 		ArrayCoerceExpr *cast = (ArrayCoerceExpr *) node;
 
-		return dp_rules_walker((Node *) cast->elemexpr, walk) ||
+		return dp_expressions_walker((Node *) cast->elemexpr, walk) ||
 			array_walker((Node *) cast->arg, walk);
 	}
-	walk->refusal = dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
-									 exprLocation(node), NULL,
-									 "Use IN with constants, or = ANY with an "
-									 "array given as a parameter.",
-									 "computed array cannot be used on "
-									 "private rows");
+	walk->refusal = dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+								   exprLocation(node), NULL,
+								   "Use IN with constants, or = ANY with an "
+								   "array given as a parameter.",
+								   "computed array cannot be used on "
+								   "private rows");
 	return true;
 }
 
@@ -345,37 +345,37 @@ static bool
 check_array_operator(ScalarArrayOpExpr *expr, dp_expression_walk *walk)
 {
 	Oid			function = get_opcode(expr->opno);
-	const dp_expression_rule *rule = dp_rules_find(function);
+	const dp_expression_rule *rule = dp_expressions_find(function);
 	Node	   *value = linitial(expr->args);
 	Node	   *array = lsecond(expr->args);
 
-	if (!dp_rules_is_public_scalar(array))
+	if (!dp_expressions_is_public_scalar(array))
 	{
 		walk->refusal =
-			dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, expr->location,
-							 "The array depends on private values.",
-							 "Use IN, ANY and ALL with constants or "
-							 "parameters.",
-							 "array of private values cannot be searched");
+			dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, expr->location,
+						   "The array depends on private values.",
+						   "Use IN, ANY and ALL with constants or "
+						   "parameters.",
+						   "array of private values cannot be searched");
 		return true;
 	}
 	if (rule != NULL && rule->condition == DP_CONDITION_PATTERN)
 	{
-		walk->refusal = dp_rules_check_collation(expr->inputcollid,
-												 expr->location);
+		walk->refusal = dp_expressions_check_collation(expr->inputcollid,
+													   expr->location);
 		if (walk->refusal == NULL)
-			walk->refusal = dp_rules_check_pattern_array(array,
-														 expr->location,
-														 false);
+			walk->refusal = dp_expressions_check_pattern_array(array,
+															   expr->location,
+															   false);
 	}
 	else
-		walk->refusal = dp_rules_check_function(function, expr->opno,
-												list_make1(value),
-												expr->inputcollid,
-												expr->location, false,
-												false);
+		walk->refusal = dp_expressions_check_function(function, expr->opno,
+													  list_make1(value),
+													  expr->inputcollid,
+													  expr->location, false,
+													  false);
 	return walk->refusal != NULL ||
-		dp_rules_walker(value, walk) ||
+		dp_expressions_walker(value, walk) ||
 		array_walker(array, walk);
 }
 
@@ -384,31 +384,31 @@ static dp_refusal *
 check_column(Var *var)
 {
 	if (var->varlevelsup > 0)
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, var->location,
-								"It would be evaluated again for every outer "
-								"row.", NULL,
-								"the private part of a query refers to an "
-								"outer query");
+		return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, var->location,
+							  "It would be evaluated again for every outer "
+							  "row.", NULL,
+							  "the private part of a query refers to an "
+							  "outer query");
 	if (var->varattno < 0)
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, var->location,
-								"System columns show where and when a row was "
-								"stored.", "Use the columns of the table.",
-								"system column cannot be used on private "
-								"rows");
+		return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, var->location,
+							  "System columns show where and when a row was "
+							  "stored.", "Use the columns of the table.",
+							  "system column cannot be used on private "
+							  "rows");
 	if (var->varattno == 0)
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, var->location,
-								NULL, "Name the columns.",
-								"whole row cannot be used on private rows");
+		return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, var->location,
+							  NULL, "Name the columns.",
+							  "whole row cannot be used on private rows");
 	return NULL;
 }
 
 /*
- * dp_rules_walker
+ * dp_expressions_walker
  *	  Walk until the first refusal, which is left in the walk; returns true if
  *	  there is one.
  */
 bool
-dp_rules_walker(Node *node, void *context)
+dp_expressions_walker(Node *node, void *context)
 {
 	dp_expression_walk *walk = context;
 
@@ -444,11 +444,11 @@ dp_rules_walker(Node *node, void *context)
 					call->funcretset || call->funcvariadic ?
 					refuse_function(call->funcid, InvalidOid, call->location,
 									false) :
-					dp_rules_check_function(call->funcid, InvalidOid,
-											call->args,
-											call->inputcollid,
-											call->location, true,
-											walk->rewritten);
+					dp_expressions_check_function(call->funcid, InvalidOid,
+												  call->args,
+												  call->inputcollid,
+												  call->location, true,
+												  walk->rewritten);
 				break;
 			}
 		case T_OpExpr:
@@ -463,12 +463,12 @@ dp_rules_walker(Node *node, void *context)
 					 call->opfuncid != function) ?
 					refuse_function(function, call->opno, call->location,
 									false) :
-					dp_rules_check_function(function, call->opno,
-											call->args,
-											call->inputcollid,
-											call->location,
-											IsA(node, OpExpr),
-											walk->rewritten);
+					dp_expressions_check_function(function, call->opno,
+												  call->args,
+												  call->inputcollid,
+												  call->location,
+												  IsA(node, OpExpr),
+												  walk->rewritten);
 				break;
 			}
 		case T_ScalarArrayOpExpr:
@@ -488,72 +488,75 @@ dp_rules_walker(Node *node, void *context)
 				CollateExpr *collate = (CollateExpr *) node;
 
 				walk->refusal =
-					dp_rules_check_collation(collate->collOid,
-											 collate->location);
+					dp_expressions_check_collation(collate->collOid,
+												   collate->location);
 				break;
 			}
 		case T_Aggref:
 			if (walk->groups)
-				walk->refusal = dp_rules_check_aggregate((Aggref *) node);
+				walk->refusal =
+					dp_expressions_check_aggregate((Aggref *) node);
 			if (walk->refusal != NULL)
 				break;
 			if (walk->aggregates || walk->groups)
 			{
 				Aggref	   *aggregate = (Aggref *) node;
 
-				return dp_rules_walker((Node *) aggregate->args, walk) ||
-					dp_rules_walker((Node *) aggregate->aggdirectargs,
-									walk) ||
-					dp_rules_walker((Node *) aggregate->aggfilter, walk);
+				return dp_expressions_walker((Node *) aggregate->args, walk) ||
+					dp_expressions_walker((Node *) aggregate->aggdirectargs,
+										  walk) ||
+					dp_expressions_walker((Node *) aggregate->aggfilter, walk);
 			}
 			walk->refusal = refuse_node(node);
 			break;
 		case T_WindowFunc:
 			if (walk->windows)
-				return dp_rules_walker((Node *) ((WindowFunc *) node)->args,
-									   walk) ||
-					dp_rules_walker((Node *) ((WindowFunc *) node)->aggfilter,
-									walk);
+				return dp_expressions_walker(
+						(Node *) ((WindowFunc *) node)->args,
+											 walk) ||
+					dp_expressions_walker(
+							(Node *) ((WindowFunc *) node)->aggfilter,
+										  walk);
 			walk->refusal = refuse_node(node);
 			break;
 		default:
 			walk->refusal = refuse_node(node);
 			break;
 	}
-	if (walk->refusal != NULL && dp_rules_is_later(node))
+	if (walk->refusal != NULL && dp_expressions_is_later(node))
 		walk->refusal = NULL;
 	return walk->refusal != NULL ||
-		expression_tree_walker(node, dp_rules_walker, walk);
+		expression_tree_walker(node, dp_expressions_walker, walk);
 }
 
 /* `walk` tells what else is allowed in the expression. */
 static dp_refusal *
 check(Node *expression, dp_expression_walk walk)
 {
-	dp_rules_walker(expression, &walk);
+	dp_expressions_walker(expression, &walk);
 	return walk.refusal;
 }
 
 /* See dp_expressions.h. */
 dp_refusal *
-dp_rules_check(Node *expression)
+dp_expressions_check(Node *expression)
 {
 	return check(expression, (dp_expression_walk) {0});
 }
 
 /*
- * dp_rules_check_groups
+ * dp_expressions_check_groups
  *	  See dp_expressions.h.
  */
 dp_refusal *
-dp_rules_check_groups(Node *expression)
+dp_expressions_check_groups(Node *expression)
 {
 	return check(expression, (dp_expression_walk) {.groups = true});
 }
 
-/* dp_rules_check_window_targets: see dp_expressions.h. */
+/* dp_expressions_check_window_targets: see dp_expressions.h. */
 dp_refusal *
-dp_rules_check_window_targets(Node *expression)
+dp_expressions_check_window_targets(Node *expression)
 {
 	return check(expression, (dp_expression_walk) {.windows = true});
 }

@@ -34,11 +34,11 @@
 #include "expressions_internal.h"
 
 #define refuse_parameter(location, detail, hint, ...) \
-	dp_bridge_refuse(ERRCODE_INVALID_PARAMETER_VALUE, location, detail, hint, \
-					 __VA_ARGS__)
+	dp_base_refuse(ERRCODE_INVALID_PARAMETER_VALUE, location, detail, hint, \
+				   __VA_ARGS__)
 #define refuse_shape(location, detail, hint, ...) \
-	dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, location, detail, hint, \
-					 __VA_ARGS__)
+	dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, location, detail, hint, \
+				   __VA_ARGS__)
 
 /* The constant that an expression is, perhaps relabelled, or NULL. */
 static Const *
@@ -62,7 +62,7 @@ plain_constant(Node *node)
 static bool
 may_run_early(Oid function)
 {
-	const dp_expression_rule *rule = dp_rules_find(function);
+	const dp_expression_rule *rule = dp_expressions_find(function);
 
 	return function < FirstGenbkiObjectId &&
 		func_volatile(function) == PROVOLATILE_IMMUTABLE &&
@@ -113,10 +113,10 @@ constant_of(Node *node)
 {
 	Const	   *constant = plain_constant(node);
 
-	if (constant != NULL || !dp_rules_is_public_scalar(node) ||
-		dp_bridge_contains(node, runs_foreign, NULL, DP_WALK_ONE_LEVEL))
+	if (constant != NULL || !dp_expressions_is_public_scalar(node) ||
+		dp_base_contains(node, runs_foreign, NULL, DP_WALK_ONE_LEVEL))
 		return constant;
-	node = dp_rules_make_total(copyObject(node));
+	node = dp_expressions_make_total(copyObject(node));
 	return plain_constant(eval_const_expressions(NULL, node));
 }
 
@@ -126,7 +126,7 @@ refuse_variable(Node *argument, int location, const char *what, bool settled)
 {
 	int			here = exprLocation(argument);
 
-	if (!settled && dp_rules_is_public_scalar(argument))
+	if (!settled && dp_expressions_is_public_scalar(argument))
 		return NULL;
 	return refuse_shape(here >= 0 ? here : location,
 						psprintf("An invalid %s would raise an error only if "
@@ -151,8 +151,8 @@ check_field(Oid function, List *args, int location, bool settled)
 	if (function == F_DATE_PART_TEXT_DATE)
 		type = TIMESTAMPOID;
 	if (field->constisnull ||
-		dp_rules_field_is_known(DatumGetTextPP(field->constvalue), type,
-								trunc))
+		dp_expressions_field_is_known(DatumGetTextPP(field->constvalue), type,
+									  trunc))
 		return NULL;
 	return refuse_parameter(field->location >= 0 ? field->location : location,
 							NULL, NULL,
@@ -170,7 +170,7 @@ check_zone(List *args, int location, bool settled)
 		return refuse_variable(linitial(args), location, "time zone",
 							   settled);
 	if (zone->constisnull ||
-		dp_rules_zone_is_known(DatumGetTextPP(zone->constvalue)))
+		dp_expressions_zone_is_known(DatumGetTextPP(zone->constvalue)))
 		return NULL;
 	return refuse_parameter(zone->location >= 0 ? zone->location : location,
 							NULL, NULL, "time zone \"%s\" is not known",
@@ -183,8 +183,8 @@ check_pattern_value(Datum value, int location)
 {
 	bytea	   *pattern = DatumGetByteaPP(value);
 
-	switch (dp_rules_pattern_check(VARDATA_ANY(pattern),
-								   VARSIZE_ANY_EXHDR(pattern)))
+	switch (dp_expressions_pattern_check(VARDATA_ANY(pattern),
+										 VARSIZE_ANY_EXHDR(pattern)))
 	{
 		case DP_PATTERN_OK:
 			return NULL;
@@ -269,12 +269,12 @@ check_pattern(List *args, int location, bool settled)
 }
 
 /*
- * dp_rules_check_pattern_array
+ * dp_expressions_check_pattern_array
  *	  The patterns of LIKE ANY and LIKE ALL: a constant array, or ARRAY[...]
  *	  of constants.
  */
 dp_refusal *
-dp_rules_check_pattern_array(Node *array, int location, bool settled)
+dp_expressions_check_pattern_array(Node *array, int location, bool settled)
 {
 	Const	   *constant = constant_of(array);
 	dp_refusal *refusal;
@@ -321,7 +321,7 @@ dp_rules_check_pattern_array(Node *array, int location, bool settled)
 static dp_refusal *
 check_fold(Oid collation, int location)
 {
-	if (!OidIsValid(collation) || dp_rules_fold_is_safe(collation))
+	if (!OidIsValid(collation) || dp_expressions_fold_is_safe(collation))
 		return NULL;
 	return refuse_shape(location,
 						"In the encoding of this database, folding some "
@@ -365,14 +365,14 @@ check_length_cast(Oid function, List *args, int location)
 }
 
 /*
- * dp_rules_check_condition
+ * dp_expressions_check_condition
  *	  Checks that a call satisfies the condition of its rule.  NULL if so, or
  *	  if that depends on values that are known later and `settled` is not set.
  */
 dp_refusal *
-dp_rules_check_condition(const dp_expression_rule *rule, Oid function,
-						 List *args, Oid collation, int location,
-						 bool settled)
+dp_expressions_check_condition(const dp_expression_rule *rule, Oid function,
+							   List *args, Oid collation, int location,
+							   bool settled)
 {
 	Const	   *constant;
 	dp_refusal *refusal;
@@ -432,13 +432,13 @@ is_case_value(Node *node, const dp_walk *walk)
 }
 
 /*
- * dp_rules_is_later
+ * dp_expressions_is_later
  *	  Whether it is a call without columns of a built-in that is not allowed on
  *	  private rows.  The connection computes it first.  Arguments are not
  *	  checked here.
  */
 bool
-dp_rules_is_later(Node *node)
+dp_expressions_is_later(Node *node)
 {
 	Oid			function = InvalidOid;
 
@@ -452,34 +452,35 @@ dp_rules_is_later(Node *node)
 			 FirstGenbkiObjectId)
 		return false;
 	if (!IsA(node, CoerceViaIO) &&
-		(!is_computable(function) || dp_rules_find(function) != NULL ||
-		 dp_rules_is_leakproof(function)))
+		(!is_computable(function) || dp_expressions_find(function) != NULL ||
+		 dp_expressions_is_leakproof(function)))
 		return false;
-	return dp_rules_is_public_scalar(node) &&
-		!dp_bridge_contains(node, is_case_value, NULL, DP_WALK_ONE_LEVEL);
+	return dp_expressions_is_public_scalar(node) &&
+		!dp_base_contains(node, is_case_value, NULL, DP_WALK_ONE_LEVEL);
 }
 
 static dp_refusal *
 check_settled_call(Oid function, List *args, Oid collation, int location)
 {
-	const dp_expression_rule *rule = dp_rules_find_by_total(function);
+	const dp_expression_rule *rule = dp_expressions_find_by_total(function);
 
 	if (rule == NULL)
-		rule = dp_rules_find(function);
+		rule = dp_expressions_find(function);
 	return rule == NULL ? NULL :
-		dp_rules_check_condition(rule, function, args, collation, location,
-								 true);
+		dp_expressions_check_condition(rule, function, args, collation,
+									   location, true);
 }
 
 static dp_refusal *
 check_settled_array(ScalarArrayOpExpr *expr)
 {
-	const dp_expression_rule *rule = dp_rules_find(get_opcode(expr->opno));
+	const dp_expression_rule *rule =
+		dp_expressions_find(get_opcode(expr->opno));
 
 	if (rule == NULL || rule->condition != DP_CONDITION_PATTERN)
 		return NULL;
-	return dp_rules_check_pattern_array(lsecond(expr->args), expr->location,
-										true);
+	return dp_expressions_check_pattern_array(lsecond(expr->args),
+											  expr->location, true);
 }
 
 /* Whether a node is refused; *context then says why. */
@@ -489,10 +490,10 @@ may_not_settle(Node *node, const dp_walk *walk)
 	dp_refusal **refusal = walk->context;
 
 	if (IsA(node, Query))
-		*refusal = dp_rules_check_in_policies((Query *) node,
-											  dp_rules_check_settled,
-											  dp_rules_check_settled);
-	else if (dp_rules_is_later(node))
+		*refusal = dp_expressions_check_in_policies((Query *) node,
+												dp_expressions_check_settled,
+												dp_expressions_check_settled);
+	else if (dp_expressions_is_later(node))
 		*refusal = refuse_shape(exprLocation(node), NULL,
 								"Compute it first and pass its value as a "
 								"parameter.",
@@ -517,18 +518,18 @@ may_not_settle(Node *node, const dp_walk *walk)
 	return *refusal != NULL;
 }
 
-/* dp_rules_check_settled: see dp_expressions.h. */
+/* dp_expressions_check_settled: see dp_expressions.h. */
 dp_refusal *
-dp_rules_check_settled(Node *query)
+dp_expressions_check_settled(Node *query)
 {
 	dp_refusal *refusal = NULL;
 
-	(void) dp_bridge_contains(query, may_not_settle, &refusal, 0);
+	(void) dp_base_contains(query, may_not_settle, &refusal, 0);
 	return refusal;
 }
 
 /*
- * dp_rules_check_collation
+ * dp_expressions_check_collation
  *	  Check that a collation can compare, sort and match every text.
  *
  * Undetermined and nondeterministic ones make some functions raise errors when
@@ -536,14 +537,14 @@ dp_rules_check_settled(Node *query)
  * operating system is an error now.
  */
 dp_refusal *
-dp_rules_check_collation(Oid collation, int location)
+dp_expressions_check_collation(Oid collation, int location)
 {
 	pg_locale_t locale;
 
 	if (!OidIsValid(collation))
-		return dp_bridge_refuse(ERRCODE_INDETERMINATE_COLLATION, location,
-								NULL, "Add a COLLATE clause.",
-								"could not determine which collation to use");
+		return dp_base_refuse(ERRCODE_INDETERMINATE_COLLATION, location,
+							  NULL, "Add a COLLATE clause.",
+							  "could not determine which collation to use");
 	if (dp_compat_collate_is_c(collation) &&
 		dp_compat_ctype_is_c(collation))
 		return NULL;

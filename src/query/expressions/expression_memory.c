@@ -273,7 +273,7 @@ shorten(Node *node, const Query *level, bool collated)
 {
 	if (collated)
 		return is_sortable(node) ? node :
-			wrap(dp_rules_sortable_value(), node);
+			wrap(dp_expressions_sortable_value(), node);
 	return memory_is_long(node, level) ? wrap(rules_short_value(),
 											  node) : node;
 }
@@ -323,7 +323,7 @@ static bool
 reads_values(Oid function)
 {
 	return function < FirstGenbkiObjectId ||
-		dp_rules_find_by_total(function) != NULL;
+		dp_expressions_find_by_total(function) != NULL;
 }
 
 /* The arguments of a node that reads their values, or NULL. */
@@ -358,18 +358,19 @@ is_collated(Node *node)
 	switch (nodeTag(node))
 	{
 		case T_FuncExpr:
-			return dp_rules_collates(((FuncExpr *) node)->funcid,
-									 ((FuncExpr *) node)->inputcollid);
+			return dp_expressions_collates(((FuncExpr *) node)->funcid,
+										   ((FuncExpr *) node)->inputcollid);
 		case T_OpExpr:
-			return dp_rules_collates(get_opcode(((OpExpr *) node)->opno),
-									 ((OpExpr *) node)->inputcollid);
+			return dp_expressions_collates(get_opcode(((OpExpr *) node)->opno),
+										   ((OpExpr *) node)->inputcollid);
 		case T_ScalarArrayOpExpr:
-			return dp_rules_collates(get_opcode(((ScalarArrayOpExpr *)
-												 node)->opno),
-									 ((ScalarArrayOpExpr *)
-									  node)->inputcollid);
+			return dp_expressions_collates(get_opcode(((ScalarArrayOpExpr *)
+													   node)->opno),
+										   ((ScalarArrayOpExpr *)
+											node)->inputcollid);
 		case T_MinMaxExpr:
-			return dp_rules_is_linguistic(((MinMaxExpr *) node)->inputcollid);
+			return dp_expressions_linguistic(
+					((MinMaxExpr *) node)->inputcollid);
 		default:
 			return false;
 	}
@@ -395,7 +396,8 @@ shorten_rows(RowCompareExpr *rows, const Query *level)
 	forthree(left, rows->largs, right, rows->rargs,
 			 collation, rows->inputcollids)
 	{
-		bool		collated = dp_rules_is_linguistic(lfirst_oid(collation));
+		bool		collated =
+			dp_expressions_linguistic(lfirst_oid(collation));
 
 		lfirst(left) = shorten(lfirst(left), level, collated);
 		lfirst(right) = shorten(lfirst(right), level, collated);
@@ -510,7 +512,7 @@ largest_bytes(List *args, const Query *level)
 static Oid
 built_in(Oid function)
 {
-	const dp_expression_rule *rule = dp_rules_find_by_total(function);
+	const dp_expression_rule *rule = dp_expressions_find_by_total(function);
 
 	return rule == NULL ? function : rule->function;
 }
@@ -524,7 +526,7 @@ call_bytes(Oid function, Oid type, List *args, const Query *level)
 	if (length > 0)
 		return (Size) length;
 	sum = sum_bytes(args, level);
-	if (function == dp_rules_sortable_value())
+	if (function == dp_expressions_sortable_value())
 		return Min(sum, DP_TOTAL_COLLATED_LIMIT);
 	switch (built_in(function))
 	{
@@ -622,7 +624,7 @@ static bool
 passes_on(Oid function)
 {
 	return function == rules_short_value() ||
-		function == dp_rules_sortable_value();
+		function == dp_expressions_sortable_value();
 }
 
 /*
@@ -677,9 +679,9 @@ cast_bytes(const Node *value, const Query *level)
 	}
 }
 
-/* dp_rules_kept_bytes: see dp_expressions.h. */
+/* dp_expressions_kept_bytes: see dp_expressions.h. */
 Size
-dp_rules_kept_bytes(Node *value, const Query *level)
+dp_expressions_kept_bytes(Node *value, const Query *level)
 {
 	Size		bytes = value_bytes(value, level);
 	int32		cast = cast_bytes(value, level);
@@ -722,9 +724,9 @@ target_bytes(Node *node, const Query *level, Size widest)
 	return value_bytes(node, level) + widest;
 }
 
-/* dp_rules_row_bytes: see dp_expressions.h. */
+/* dp_expressions_row_bytes: see dp_expressions.h. */
 Size
-dp_rules_row_bytes(const Query *query, Size widest)
+dp_expressions_row_bytes(const Query *query, Size widest)
 {
 	Size		sum = 0;
 	ListCell   *lc;
@@ -767,7 +769,7 @@ static bool
 gives_back(Oid function)
 {
 	const dp_expression_rule *rule =
-	dp_rules_find(built_in(function));
+	dp_expressions_find(built_in(function));
 
 	return get_func_rettype(function) == BOOLOID &&
 		function != F_STARTS_WITH &&
@@ -780,7 +782,7 @@ static bool
 folds(Oid function)
 {
 	const dp_expression_rule *rule =
-	dp_rules_find(built_in(function));
+	dp_expressions_find(built_in(function));
 
 	return rule != NULL && rule->condition == DP_CONDITION_PATTERN_FOLD;
 }
@@ -820,7 +822,7 @@ add_call(Oid function, Oid collation, Node *call, List *args, Size times,
 
 	if (passes_on(function))
 		return;
-	if (dp_rules_collates(function, collation))
+	if (dp_expressions_collates(function, collation))
 		work(walk, given, COLLATE_FACTOR);
 	if (gives_back(function))
 	{
@@ -870,8 +872,8 @@ add_list(const ScalarArrayOpExpr *call, memory_walk *walk)
 	Oid			function = get_opcode(call->opno);
 
 	add_call(function, call->inputcollid, (Node *) call,
-			 folds(function) || dp_rules_collates(function,
-												  call->inputcollid) ?
+			 folds(function) || dp_expressions_collates(function,
+														call->inputcollid) ?
 			 call->args : list_make1(linitial(call->args)), n, walk);
 	if (n >= DP_EXPRESSION_HASHED)
 		keep(walk, HASHED_BYTES, n);
@@ -883,7 +885,7 @@ is_any_linguistic(const List *collations)
 	ListCell   *lc;
 
 	foreach(lc, collations)
-		if (dp_rules_is_linguistic(lfirst_oid(lc)))
+		if (dp_expressions_linguistic(lfirst_oid(lc)))
 			return true;
 	return false;
 }
@@ -935,8 +937,8 @@ memory_walker(Node *node, void *context)
 			break;
 		case T_MinMaxExpr:
 			work(walk, sum_bytes(((MinMaxExpr *) node)->args, level),
-				 dp_rules_is_linguistic(((MinMaxExpr *) node)->inputcollid) ?
-				 COLLATE_FACTOR : COMPARE_FACTOR);
+			 dp_expressions_linguistic(((MinMaxExpr *) node)->inputcollid) ?
+			 COLLATE_FACTOR : COMPARE_FACTOR);
 			pass(walk, fetched_bytes(((MinMaxExpr *) node)->args, level));
 			break;
 		case T_RowCompareExpr:
@@ -955,11 +957,11 @@ memory_walker(Node *node, void *context)
 }
 
 /*
- * dp_rules_limit_memory
+ * dp_expressions_limit_memory
  *	  See dp_expressions.h.
  */
 Query *
-dp_rules_limit_memory(Query *query, Size *bytes)
+dp_expressions_limit_memory(Query *query, Size *bytes)
 {
 	memory_walk walk = {0};
 
@@ -975,7 +977,7 @@ dp_rules_limit_memory(Query *query, Size *bytes)
 						   "%d kB each time it is used.%s",
 						   DP_EXPRESSION_MEMORY / (1024 * 1024),
 						   DP_TOTAL_TEXT_LIMIT / 1024,
-						   dp_rules_policies_text(query)),
+						   dp_expressions_policies_text(query)),
 				 errhint("Use fewer functions of long columns, or ask the "
 						 "data owner to give them a length: varchar(n).")));
 	*bytes = KEPT_FACTOR * walk.kept +

@@ -42,10 +42,10 @@ depends_on_rows(Node *node, const dp_walk *walk)
 
 /* See dp_expressions.h. */
 bool
-dp_rules_is_public_scalar(Node *expression)
+dp_expressions_is_public_scalar(Node *expression)
 {
-	return !dp_bridge_contains(expression, depends_on_rows, NULL,
-							   DP_WALK_ONE_LEVEL) &&
+	return !dp_base_contains(expression, depends_on_rows, NULL,
+							 DP_WALK_ONE_LEVEL) &&
 		!contain_volatile_functions(expression) &&
 		!expression_returns_set(expression);
 }
@@ -58,12 +58,12 @@ dp_rules_is_public_scalar(Node *expression)
  */
 
 /*
- * dp_rules_written_number
+ * dp_expressions_written_number
  *	  Whether an expression that the parser has made a bigint is a literal
  *	  number or NULL.  Nothing is evaluated.
  */
 bool
-dp_rules_written_number(const Node *node, bool *isnull, int64 *value)
+dp_expressions_written_number(const Node *node, bool *isnull, int64 *value)
 {
 	const FuncExpr *longer = (const FuncExpr *) node;
 	const Const *constant;
@@ -114,18 +114,20 @@ dp_rules_written_number(const Node *node, bool *isnull, int64 *value)
  * ----------------
  */
 
-/* dp_rules_sortable_value: OID of dp_pg.sortable_value(anyelement). */
+/* dp_expressions_sortable_value: OID of dp_pg.sortable_value(anyelement). */
 Oid
-dp_rules_sortable_value(void)
+dp_expressions_sortable_value(void)
 {
 	Oid			type = ANYELEMENTOID;
 
 	return dp_catalog_function("sortable_value", 1, &type);
 }
 
-/* dp_rules_is_linguistic: whether the collation, if any, is other than C. */
+/*
+ * dp_expressions_linguistic: whether the collation, if any, is other than C.
+ */
 bool
-dp_rules_is_linguistic(Oid collation)
+dp_expressions_linguistic(Oid collation)
 {
 	return OidIsValid(collation) && !(dp_compat_collate_is_c(collation) &&
 									  dp_compat_ctype_is_c(collation));
@@ -134,7 +136,7 @@ dp_rules_is_linguistic(Oid collation)
 static bool
 uses_words(Oid function)
 {
-	const dp_expression_rule *rule = dp_rules_find_by_total(function);
+	const dp_expression_rule *rule = dp_expressions_find_by_total(function);
 
 	switch (rule == NULL ? function : rule->function)
 	{
@@ -170,10 +172,11 @@ uses_words(Oid function)
 }
 
 /*
- * dp_rules_collates: whether the result of such a call depends on a language.
+ * dp_expressions_collates: whether the result of such a call depends on a
+ * language.
  */
 bool
-dp_rules_collates(Oid function, Oid collation)
+dp_expressions_collates(Oid function, Oid collation)
 {
-	return uses_words(function) && dp_rules_is_linguistic(collation);
+	return uses_words(function) && dp_expressions_linguistic(collation);
 }

@@ -36,22 +36,22 @@ static dp_refusal *query_check_level(Query *query, bool top);
 static dp_refusal *
 refuse_part(const char *part)
 {
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-							"Below a private aggregate, rows come from a "
-							"protected table through filters and projections.",
-							NULL, "%s cannot be used on private rows", part);
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+						  "Below a private aggregate, rows come from a "
+						  "protected table through filters and projections.",
+						  NULL, "%s cannot be used on private rows", part);
 }
 
 /* See dp_expressions.h. */
 bool
-dp_rules_unites_all(const Node *operation)
+dp_expressions_unites_all(const Node *operation)
 {
 	const SetOperationStmt *united = (const SetOperationStmt *) operation;
 
 	return IsA(operation, RangeTblRef) ||
 		(united->op == SETOP_UNION && united->all &&
-		 dp_rules_unites_all(united->larg) &&
-		 dp_rules_unites_all(united->rarg));
+		 dp_expressions_unites_all(united->larg) &&
+		 dp_expressions_unites_all(united->rarg));
 }
 
 /* Name of a part of the query that is not allowed, or NULL. */
@@ -75,7 +75,7 @@ forbidden_part(Query *query, bool top)
 	if (query->limitCount != NULL || query->limitOffset != NULL)
 		return "LIMIT or OFFSET";
 	if (query->setOperations != NULL &&
-		(top || !dp_rules_unites_all(query->setOperations)))
+		(top || !dp_expressions_unites_all(query->setOperations)))
 		return "a set operation";
 	if (query->groupingSets != NIL)
 		return "GROUPING SETS";
@@ -95,7 +95,7 @@ check_expressions(Node *node)
 	dp_expression_walk walk = {0};
 
 	walk.rewritten = true;
-	dp_rules_walker(node, &walk);
+	dp_expressions_walker(node, &walk);
 	return walk.refusal;
 }
 
@@ -111,8 +111,8 @@ check_targets(Query *query, bool top)
 	walk.aggregates = top;
 	walk.groups = !top && query->groupClause != NIL;
 	walk.windows = !top && query->hasWindowFuncs;
-	(void) (dp_rules_walker((Node *) query->targetList, &walk) ||
-			dp_rules_walker(query->havingQual, &walk));
+	(void) (dp_expressions_walker((Node *) query->targetList, &walk) ||
+			dp_expressions_walker(query->havingQual, &walk));
 	return walk.refusal;
 }
 
@@ -140,9 +140,9 @@ check_sort(SortGroupClause *clause, List *targets)
 	RegProcedure left;
 	RegProcedure right;
 
-	refusal = dp_rules_check_function(get_opcode(clause->eqop),
-									  clause->eqop, args, collation,
-									  location, false, true);
+	refusal = dp_expressions_check_function(get_opcode(clause->eqop),
+											clause->eqop, args, collation,
+											location, false, true);
 	if (refusal == NULL && clause->hashable &&
 		get_op_hash_functions(clause->eqop, &left, &right))
 	{
@@ -152,9 +152,9 @@ check_sort(SortGroupClause *clause, List *targets)
 	}
 	if (refusal != NULL || !OidIsValid(clause->sortop))
 		return refusal;
-	refusal = dp_rules_check_function(get_opcode(clause->sortop),
-									  clause->sortop, args, collation,
-									  location, false, true);
+	refusal = dp_expressions_check_function(get_opcode(clause->sortop),
+											clause->sortop, args, collation,
+											location, false, true);
 	if (refusal != NULL)
 		return refusal;
 	if (!get_ordering_op_properties(clause->sortop, &family, &type, &strategy))
@@ -186,7 +186,7 @@ static dp_refusal *
 check_windows(const Query *query)
 {
 	dp_refusal *refusal = query->windowClause == NIL ? NULL :
-	dp_rules_check_windows(query);
+	dp_expressions_check_windows(query);
 	ListCell   *cell;
 
 	foreach(cell, query->windowClause)
@@ -205,8 +205,8 @@ check_windows(const Query *query)
 static dp_refusal *
 check_policies(Query *query)
 {
-	return dp_rules_check_in_policies(query, check_expressions,
-									  dp_rules_check);
+	return dp_expressions_check_in_policies(query, check_expressions,
+											dp_expressions_check);
 }
 
 static dp_refusal *
@@ -321,7 +321,7 @@ query_check_level(Query *query, bool top)
 
 /* See dp_expressions.h. */
 dp_refusal *
-dp_rules_check_query(Query *query)
+dp_expressions_check_query(Query *query)
 {
 	return query_check_level(query, true);
 }
@@ -338,12 +338,12 @@ has_unsafe_policies(Node *node, const dp_walk *walk)
 
 /* See dp_expressions.h. */
 dp_refusal *
-dp_rules_check_policies(Query *query)
+dp_expressions_check_policies(Query *query)
 {
 	dp_refusal *refusal = NULL;
 
-	dp_rules_settle_policies(query);
-	(void) dp_bridge_contains((Node *) query, has_unsafe_policies, &refusal,
-							  0);
+	dp_expressions_settle_policies(query);
+	(void) dp_base_contains((Node *) query, has_unsafe_policies, &refusal,
+							0);
 	return refusal;
 }

@@ -58,20 +58,20 @@ symbol_of(HeapTuple tuple)
 	bool		isnull;
 
 	if (form->prolang != ClanguageId ||
-		form->pronamespace != dp_bridge_catalog_namespace())
+		form->pronamespace != dp_base_catalog_namespace())
 		return NULL;
 	source = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc, &isnull);
 	return isnull ? NULL : TextDatumGetCString(source);
 }
 
 /*
- * dp_rules_total_oid
+ * dp_expressions_total_oid
  *	  The total version that a rule names.
  *
  * Raises 55000 if the installed extension does not have it.
  */
 Oid
-dp_rules_total_oid(const dp_expression_rule *rule)
+dp_expressions_total_oid(const dp_expression_rule *rule)
 {
 	int			index = rule - dp_expression_rules;
 	HeapTuple	original;
@@ -92,7 +92,7 @@ dp_rules_total_oid(const dp_expression_rule *rule)
 	name = psprintf("total_%s", NameStr(form->proname));
 	total = SearchSysCache3(PROCNAMEARGSNSP, CStringGetDatum(name),
 							PointerGetDatum(&form->proargtypes),
-							ObjectIdGetDatum(dp_bridge_catalog_namespace()));
+							ObjectIdGetDatum(dp_base_catalog_namespace()));
 	if (HeapTupleIsValid(total))
 	{
 		symbol = symbol_of(total);
@@ -115,11 +115,11 @@ dp_rules_total_oid(const dp_expression_rule *rule)
 }
 
 /*
- * dp_rules_find_by_total
+ * dp_expressions_find_by_total
  *	  The rule whose total version a function is, or NULL.
  */
 const dp_expression_rule *
-dp_rules_find_by_total(Oid function)
+dp_expressions_find_by_total(Oid function)
 {
 	HeapTuple	tuple;
 	char	   *symbol;
@@ -139,7 +139,7 @@ dp_rules_find_by_total(Oid function)
 		const dp_expression_rule *rule = &dp_expression_rules[i];
 
 		if (rule->symbol != NULL && strcmp(symbol, rule->symbol) == 0 &&
-			dp_rules_total_oid(rule) == function)
+			dp_expressions_total_oid(rule) == function)
 			return rule;
 	}
 	return NULL;
@@ -180,14 +180,15 @@ warm_zone(const Node *zone)
 	const Const *name = (const Const *) zone;
 
 	if (IsA(zone, Const) && !name->constisnull)
-		(void) dp_rules_zone_is_known(DatumGetTextPP(name->constvalue));
+		(void) dp_expressions_zone_is_known(DatumGetTextPP(name->constvalue));
 }
 
-/* dp_rules_warm: see dp_expressions.h. */
+/* dp_expressions_warm: see dp_expressions.h. */
 void
-dp_rules_warm(const FuncExpr *call)
+dp_expressions_warm(const FuncExpr *call)
 {
-	const dp_expression_rule *rule = dp_rules_find_by_total(call->funcid);
+	const dp_expression_rule *rule =
+		dp_expressions_find_by_total(call->funcid);
 
 	warm_digest(call->funcid);
 	if (rule == NULL)
@@ -204,7 +205,7 @@ static FuncExpr *
 call_total(const dp_expression_rule *rule, Oid type, Oid collation,
 		   Oid input_collation, List *args, int location)
 {
-	FuncExpr   *call = makeFuncExpr(dp_rules_total_oid(rule), type, args,
+	FuncExpr   *call = makeFuncExpr(dp_expressions_total_oid(rule), type, args,
 									collation, input_collation,
 									COERCE_EXPLICIT_CALL);
 
@@ -227,7 +228,7 @@ total_mutator(Node *node, void *context)
 	{
 		FuncExpr   *call = (FuncExpr *) node;
 
-		rule = dp_rules_find(call->funcid);
+		rule = dp_expressions_find(call->funcid);
 		if (rule != NULL && rule->symbol != NULL)
 			return (Node *) call_total(rule, call->funcresulttype,
 									   call->funccollid, call->inputcollid,
@@ -237,7 +238,7 @@ total_mutator(Node *node, void *context)
 	{
 		OpExpr	   *call = (OpExpr *) node;
 
-		rule = dp_rules_find(get_opcode(call->opno));
+		rule = dp_expressions_find(get_opcode(call->opno));
 		if (rule != NULL && rule->symbol != NULL)
 			return (Node *) call_total(rule, call->opresulttype,
 									   call->opcollid, call->inputcollid,
@@ -248,7 +249,7 @@ total_mutator(Node *node, void *context)
 
 /* See dp_expressions.h. */
 Node *
-dp_rules_make_total(Node *expression)
+dp_expressions_make_total(Node *expression)
 {
 	return total_mutator(expression, NULL);
 }
@@ -287,7 +288,7 @@ dp_expression_list_rules(PG_FUNCTION_ARGS)
 		values[0] = ObjectIdGetDatum(rule->function);
 		nulls[1] = rule->symbol == NULL;
 		if (rule->symbol != NULL)
-			values[1] = ObjectIdGetDatum(dp_rules_total_oid(rule));
+			values[1] = ObjectIdGetDatum(dp_expressions_total_oid(rule));
 		nulls[2] = condition == NULL;
 		if (condition != NULL)
 			values[2] = CStringGetTextDatum(condition);
@@ -306,5 +307,5 @@ PG_FUNCTION_INFO_V1(dp_expression_leakproof);
 Datum
 dp_expression_leakproof(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(dp_rules_is_leakproof(PG_GETARG_OID(0)));
+	PG_RETURN_BOOL(dp_expressions_is_leakproof(PG_GETARG_OID(0)));
 }

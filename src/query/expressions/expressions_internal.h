@@ -16,8 +16,8 @@
  * rows, and under which conditions.
  *
  * What a new function would read or cache at its first call must be done in
- * dp_rules_warm (expression_total.c), and the memory that it needs must be
- * counted in expression_memory.c.
+ * dp_expressions_warm (expression_total.c), and the memory that it needs must
+ * be counted in expression_memory.c.
  */
 
 /* What must be known before planning for the function to be total. */
@@ -52,28 +52,29 @@ typedef struct dp_expression_advice
 /* ---- allow_list.c ---- */
 extern const dp_expression_rule dp_expression_rules[];
 extern const int dp_expression_rule_count;
-extern const dp_expression_rule *dp_rules_find(Oid function);
-extern bool dp_rules_is_leakproof(Oid function);
-extern bool dp_rules_is_comparison(Oid function);
-extern const dp_expression_advice *dp_rules_find_advice(Oid function);
+extern const dp_expression_rule *dp_expressions_find(Oid function);
+extern bool dp_expressions_is_leakproof(Oid function);
+extern bool dp_expressions_is_comparison(Oid function);
+extern const dp_expression_advice *dp_expressions_find_advice(Oid function);
 
 /* ---- expression_constant.c ---- */
 extern dp_refusal *
-dp_rules_check_condition(const dp_expression_rule *rule, Oid function,
-						 List *args, Oid collation, int location,
-						 bool settled);
-extern bool dp_rules_is_later(Node *node);
-extern dp_refusal *dp_rules_check_pattern_array(Node *array, int location,
-												bool settled);
-extern dp_refusal *dp_rules_check_collation(Oid collation, int location);
+dp_expressions_check_condition(const dp_expression_rule *rule, Oid function,
+							   List *args, Oid collation, int location,
+							   bool settled);
+extern bool dp_expressions_is_later(Node *node);
+extern dp_refusal *dp_expressions_check_pattern_array(Node *array,
+													  int location,
+													  bool settled);
+extern dp_refusal *dp_expressions_check_collation(Oid collation, int location);
 
 /* ---- policy.c ---- */
-typedef dp_refusal *(*dp_rules_checker) (Node *expression);
+typedef dp_refusal *(*dp_expressions_checker) (Node *expression);
 
-extern const char *dp_rules_policies_text(Query *query);
-extern dp_refusal *dp_rules_check_in_policies(Query *level,
-											  dp_rules_checker check,
-											  dp_rules_checker check_one);
+extern const char *dp_expressions_policies_text(Query *query);
+extern dp_refusal *dp_expressions_check_in_policies(Query *level,
+											dp_expressions_checker check,
+											dp_expressions_checker check_one);
 
 /* ---- expression_check.c ---- */
 
@@ -87,15 +88,16 @@ typedef struct dp_expression_walk
 	dp_refusal *refusal;		/* the first one found */
 } dp_expression_walk;
 
-extern bool dp_rules_walker(Node *node, void *context);
-extern dp_refusal *dp_rules_check_function(Oid function, Oid operator,
-										   List *args, Oid collation,
-										   int location, bool replaceable,
-										   bool rewritten);
+extern bool dp_expressions_walker(Node *node, void *context);
+extern dp_refusal *dp_expressions_check_function(Oid function, Oid operator,
+												 List *args, Oid collation,
+												 int location,
+												 bool replaceable,
+												 bool rewritten);
 
 /* ---- expression_total.c ---- */
-extern Oid	dp_rules_total_oid(const dp_expression_rule *rule);
-extern const dp_expression_rule *dp_rules_find_by_total(Oid function);
+extern Oid	dp_expressions_total_oid(const dp_expression_rule *rule);
+extern const dp_expression_rule *dp_expressions_find_by_total(Oid function);
 
 /* ---- expression_memory.c ---- */
 
@@ -106,20 +108,21 @@ extern const dp_expression_rule *dp_rules_find_by_total(Oid function);
 #define DP_EXPRESSION_HASHED 9	/* MIN_ARRAY_SIZE_FOR_HASHED_SAOP */
 
 /* ---- unit_aggregate.c ---- */
-extern dp_refusal *dp_rules_check_aggregate(const Aggref *aggregate);
-extern bool dp_rules_is_unit_aggregate(Oid aggregate);
-extern dp_refusal *dp_rules_check_unit_collation(Oid aggregate, Oid collation,
-												 int location);
-extern Node *dp_rules_settle_window_aggregate(WindowFunc *function);
-extern void dp_rules_settle_groups(Query *level);
+extern dp_refusal *dp_expressions_check_aggregate(const Aggref *aggregate);
+extern bool dp_expressions_is_unit_aggregate(Oid aggregate);
+extern dp_refusal *dp_expressions_check_unit_collation(Oid aggregate,
+													   Oid collation,
+													   int location);
+extern Node *dp_expressions_settle_window_aggregate(WindowFunc *function);
+extern void dp_expressions_settle_groups(Query *level);
 
 /* ---- unit_window.c ---- */
-extern void dp_rules_settle_windows(Query *level);
+extern void dp_expressions_settle_windows(Query *level);
 
 /* ---- expression_public.c ---- */
-extern Oid	dp_rules_sortable_value(void);
-extern bool dp_rules_is_linguistic(Oid collation);
-extern bool dp_rules_collates(Oid function, Oid collation);
+extern Oid	dp_expressions_sortable_value(void);
+extern bool dp_expressions_linguistic(Oid collation);
+extern bool dp_expressions_collates(Oid function, Oid collation);
 
 /*
  * Common parts of the total versions of
@@ -167,12 +170,12 @@ typedef enum dp_pattern_fault
 } dp_pattern_fault;
 
 /* ---- total_functions_text.c ---- */
-extern dp_pattern_fault dp_rules_pattern_check(const char *pattern,
-											   int length);
-extern bool dp_rules_fold_is_safe(Oid collation);
+extern dp_pattern_fault dp_expressions_pattern_check(const char *pattern,
+													 int length);
+extern bool dp_expressions_fold_is_safe(Oid collation);
 
 /* ---- total_functions_time.c ---- */
-extern bool dp_rules_field_is_known(text *field, Oid type, bool trunc);
-extern bool dp_rules_zone_is_known(text *zone);
+extern bool dp_expressions_field_is_known(text *field, Oid type, bool trunc);
+extern bool dp_expressions_zone_is_known(text *zone);
 
 #endif							/* EXPRESSIONS_INTERNAL_H */

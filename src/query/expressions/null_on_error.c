@@ -99,7 +99,7 @@ takes_values(Form_pg_proc form)
 static bool
 form_may_fail(Form_pg_proc form)
 {
-	const dp_expression_rule *rule = dp_rules_find(form->oid);
+	const dp_expression_rule *rule = dp_expressions_find(form->oid);
 
 	if (rule != NULL && rule->symbol == NULL &&
 		rule->condition == DP_CONDITION_NONE)
@@ -153,9 +153,9 @@ function_of(Node *call)
 	return IsA(call, FuncExpr) ? ((FuncExpr *) call)->funcid : InvalidOid;
 }
 
-/* dp_rules_inline_builtin: see dp_expressions.h. */
+/* dp_expressions_inline_builtin: see dp_expressions.h. */
 Node *
-dp_rules_inline_builtin(Node *call)
+dp_expressions_inline_builtin(Node *call)
 {
 	Oid			function = function_of(call);
 	HeapTuple	tuple;
@@ -192,9 +192,9 @@ resolve_arguments(Node *call, HeapTuple tuple, List **args)
 					 types);
 }
 
-/* dp_rules_null_on_error: see dp_expressions.h. */
+/* dp_expressions_null_on_error: see dp_expressions.h. */
 Node *
-dp_rules_null_on_error(Node *call)
+dp_expressions_null_on_error(Node *call)
 {
 	Oid			function = function_of(call);
 	List	   *args = IsA(call, OpExpr) ? ((OpExpr *) call)->args :

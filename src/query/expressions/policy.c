@@ -85,12 +85,12 @@ is_unknown(Oid function, void *context)
 {
 	if (IsA(context, CoerceViaIO))
 		return function >= FirstGenbkiObjectId;
-	if (dp_rules_find_by_total(function) != NULL)
+	if (dp_expressions_find_by_total(function) != NULL)
 		return false;
 	return function >= FirstGenbkiObjectId ||
 		(func_volatile(function) != PROVOLATILE_IMMUTABLE &&
-		 !is_of_session(function) && dp_rules_find(function) == NULL &&
-		 !dp_rules_is_leakproof(function));
+		 !is_of_session(function) && dp_expressions_find(function) == NULL &&
+		 !dp_expressions_is_leakproof(function));
 }
 
 /*
@@ -159,9 +159,9 @@ is_settled_here(Node *node)
 	bool		tested = false;
 
 	return !IsA(node, List) && !IsA(node, CaseWhen) && !IsA(node, Const) &&
-		dp_rules_is_public_scalar(node) &&
-		dp_bridge_contains(node, depends_on_session, NULL,
-						   DP_WALK_ONE_LEVEL) &&
+		dp_expressions_is_public_scalar(node) &&
+		dp_base_contains(node, depends_on_session, NULL,
+						 DP_WALK_ONE_LEVEL) &&
 		!unknown_walker(node, &tested);
 }
 
@@ -295,9 +295,9 @@ policy_policies_walker(Node *node, void *context)
 							 0);
 }
 
-/* dp_rules_settle_policies: see dp_expressions.h. */
+/* dp_expressions_settle_policies: see dp_expressions.h. */
 void
-dp_rules_settle_policies(Query *query)
+dp_expressions_settle_policies(Query *query)
 {
 	(void) policy_policies_walker((Node *) query, NULL);
 }
@@ -351,7 +351,7 @@ settle_alone(const RowSecurityPolicy *policy, RangeTblEntry *entry)
 /* Whether `check` refuses the policy alone with the same message. */
 static bool
 is_cause(const RowSecurityPolicy *policy, RangeTblEntry *entry,
-		 const dp_refusal *refusal, dp_rules_checker check)
+		 const dp_refusal *refusal, dp_expressions_checker check)
 {
 	List	   *condition = settle_alone(policy, entry);
 	dp_refusal *own = check((Node *) condition);
@@ -362,7 +362,7 @@ is_cause(const RowSecurityPolicy *policy, RangeTblEntry *entry,
 /* The name of the refused policy, or of the only one; or NULL. */
 static char *
 find_policy(RangeTblEntry *entry, Oid role, const dp_refusal *refusal,
-			dp_rules_checker check)
+			dp_expressions_checker check)
 {
 	Relation	relation = table_open(entry->relid, NoLock);
 	char	   *only = NULL;
@@ -428,16 +428,16 @@ add_policies_of_level(Node *node, const dp_walk *walk)
 }
 
 /*
- * dp_rules_policies_text
+ * dp_expressions_policies_text
  *	  A sentence that names the policies whose conditions a query has; or "".
  */
 const char *
-dp_rules_policies_text(Query *query)
+dp_expressions_policies_text(Query *query)
 {
 	StringInfoData text;
 
 	initStringInfo(&text);
-	(void) dp_bridge_contains((Node *) query, add_policies_of_level, &text, 0);
+	(void) dp_base_contains((Node *) query, add_policies_of_level, &text, 0);
 	return text.len == 0 ? "" :
 		psprintf("  Among them are conditions of row security: %s.",
 				 text.data);
@@ -449,8 +449,8 @@ dp_rules_policies_text(Query *query)
  * has the entry.
  */
 static dp_refusal *
-refuse_in_policy(dp_refusal *refusal, dp_rules_checker check, Query *level,
-				 RangeTblEntry *entry)
+refuse_in_policy(dp_refusal *refusal, dp_expressions_checker check,
+				 Query *level, RangeTblEntry *entry)
 {
 	Oid			role = dp_compat_reads_as(level, entry);
 	char	   *name;
@@ -474,13 +474,13 @@ refuse_in_policy(dp_refusal *refusal, dp_rules_checker check, Query *level,
 }
 
 /*
- * dp_rules_check_in_policies
+ * dp_expressions_check_in_policies
  *	  Check the conditions that row security adds to a level; a refusal names
  *	  the policy, of which `check_one` refuses the condition by itself.
  */
 dp_refusal *
-dp_rules_check_in_policies(Query *level, dp_rules_checker check,
-						   dp_rules_checker check_one)
+dp_expressions_check_in_policies(Query *level, dp_expressions_checker check,
+								 dp_expressions_checker check_one)
 {
 	ListCell   *lc;
 

@@ -8,9 +8,9 @@
 #include "dp_expressions.h"
 #include "expressions_internal.h"
 
-/* dp_rules_settle_levels: see dp_expressions.h. */
+/* dp_expressions_settle_levels: see dp_expressions.h. */
 void
-dp_rules_settle_levels(Query *query)
+dp_expressions_settle_levels(Query *query)
 {
 	ListCell   *lc;
 
@@ -20,10 +20,10 @@ dp_rules_settle_levels(Query *query)
 
 		if (entry->rtekind != RTE_SUBQUERY)
 			continue;
-		dp_rules_settle_levels(entry->subquery);
+		dp_expressions_settle_levels(entry->subquery);
 		if (entry->subquery->groupClause != NIL)
-			dp_rules_settle_groups(entry->subquery);
+			dp_expressions_settle_groups(entry->subquery);
 		if (entry->subquery->hasWindowFuncs)
-			dp_rules_settle_windows(entry->subquery);
+			dp_expressions_settle_windows(entry->subquery);
 	}
 }

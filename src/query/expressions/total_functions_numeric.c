@@ -125,10 +125,10 @@ limit_of(FunctionCallInfo fcinfo, int32 typmod)
 		limit = palloc0(sizeof(typmod_limit));
 	limit->typmod = typmod;
 	limit->scale = ((packed & 0x7ff) ^ 1024) - 1024;
-	limit->above = dp_bridge_text_to_numeric(psprintf("1e%d", precision -
-													  limit->scale));
-	limit->below = dp_bridge_text_to_numeric(psprintf("-1e%d", precision -
-													  limit->scale));
+	limit->above = dp_base_text_to_numeric(psprintf("1e%d", precision -
+													limit->scale));
+	limit->below = dp_base_text_to_numeric(psprintf("-1e%d", precision -
+													limit->scale));
 	fcinfo->flinfo->fn_extra = limit;
 	MemoryContextSwitchTo(old);
 	return limit;
@@ -201,8 +201,8 @@ DP_TOTAL_FUNCTION(numeric_int8)
 		MemoryContext old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
 
 		limits = palloc(2 * sizeof(Numeric));
-		limits[0] = dp_bridge_text_to_numeric("-9223372036854775808.5");
-		limits[1] = dp_bridge_text_to_numeric("9223372036854775807.5");
+		limits[0] = dp_base_text_to_numeric("-9223372036854775808.5");
+		limits[1] = dp_base_text_to_numeric("9223372036854775807.5");
 		fcinfo->flinfo->fn_extra = limits;
 		MemoryContextSwitchTo(old);
 	}

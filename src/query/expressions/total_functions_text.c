@@ -7,7 +7,7 @@
  * so stepping through characters cannot fail.  The remaining causes are
  * allocations above the limit, which DP_TOTAL_TEXT_LIMIT prevents; negative
  * lengths, tested here; and characters without an equivalent in the C
- * library's wide characters, which dp_rules_fold_is_safe rules out.
+ * library's wide characters, which dp_expressions_fold_is_safe rules out.
  */
 #include "postgres.h"
 
@@ -33,14 +33,14 @@ text_size(Datum text)
 	(text_size(PG_GETARG_DATUM(argument)) <= DP_TOTAL_TEXT_LIMIT)
 
 /*
- * dp_rules_pattern_check
+ * dp_expressions_pattern_check
  *	  What is wrong with a LIKE pattern, for text and bytea.
  *
  * In server encodings backslash and percent are never part of a longer
  * character, so bytes are examined.
  */
 dp_pattern_fault
-dp_rules_pattern_check(const char *pattern, int length)
+dp_expressions_pattern_check(const char *pattern, int length)
 {
 	int			wildcards = 0;
 	int			i;
@@ -61,7 +61,7 @@ dp_rules_pattern_check(const char *pattern, int length)
 }
 
 /*
- * dp_rules_fold_is_safe
+ * dp_expressions_fold_is_safe
  *	  Whether lower, upper and ILIKE can fold every valid text under the
  *	  collation.
  *
@@ -71,7 +71,7 @@ dp_rules_pattern_check(const char *pattern, int length)
  * lacks.
  */
 bool
-dp_rules_fold_is_safe(Oid collation)
+dp_expressions_fold_is_safe(Oid collation)
 {
 	pg_locale_t locale;
 
@@ -96,7 +96,7 @@ can_fold(FunctionCallInfo fcinfo, bool match)
 
 	if (known == NULL)
 	{
-		bool		answer = dp_rules_fold_is_safe(collation);
+		bool		answer = dp_expressions_fold_is_safe(collation);
 
 		if (answer && match && !dp_compat_ctype_is_c(collation))
 		{
@@ -175,8 +175,8 @@ can_match(FunctionCallInfo fcinfo)
 	if (!FITS(1) || !can_fold(fcinfo, true))
 		return false;
 	pattern = PG_GETARG_TEXT_PP(1);
-	return dp_rules_pattern_check(VARDATA_ANY(pattern),
-								  VARSIZE_ANY_EXHDR(pattern)) ==
+	return dp_expressions_pattern_check(VARDATA_ANY(pattern),
+										VARSIZE_ANY_EXHDR(pattern)) ==
 		DP_PATTERN_OK;
 }
 

@@ -80,12 +80,12 @@ static const struct
 };
 
 /*
- * dp_rules_field_is_known
+ * dp_expressions_field_is_known
  *	  Whether date_trunc (or, unless trunc, extract and date_part) knows the
  *	  field for the type, in any spelling that PostgreSQL accepts.
  */
 bool
-dp_rules_field_is_known(text *field, Oid type, bool trunc)
+dp_expressions_field_is_known(text *field, Oid type, bool trunc)
 {
 	char	   *word = downcase_truncate_identifier(VARDATA_ANY(field),
 													VARSIZE_ANY_EXHDR(field),
@@ -109,12 +109,12 @@ dp_rules_field_is_known(text *field, Oid type, bool trunc)
 }
 
 /*
- * dp_rules_zone_is_known
+ * dp_expressions_zone_is_known
  *	  Whether AT TIME ZONE knows the zone.  Raises errors only if the server's
  *	  time zone files are damaged.
  */
 bool
-dp_rules_zone_is_known(text *zone)
+dp_expressions_zone_is_known(text *zone)
 {
 	char		name[TZ_STRLEN_MAX + 1];
 	char	   *word;
@@ -129,7 +129,7 @@ dp_rules_zone_is_known(text *zone)
 }
 
 #define FIELD(type, trunc) \
-	dp_rules_field_is_known(PG_GETARG_TEXT_PP(0), type, trunc)
+	dp_expressions_field_is_known(PG_GETARG_TEXT_PP(0), type, trunc)
 
 #define DP_GUARDED(name, condition) \
 DP_TOTAL_FUNCTION(name) \
@@ -218,9 +218,9 @@ DP_GUARDED(timestamptz_timestamp,
 DP_GUARDED(interval_time, !INTERVAL_NOT_FINITE(PG_GETARG_INTERVAL_P(0)))
 DP_GUARDED(timestamptz_date, is_safe_or_infinite(PG_GETARG_TIMESTAMPTZ(0)))
 DP_GUARDED(timestamp_zone, is_safe_or_infinite(PG_GETARG_TIMESTAMP(1)) &&
-		   dp_rules_zone_is_known(PG_GETARG_TEXT_PP(0)))
+		   dp_expressions_zone_is_known(PG_GETARG_TEXT_PP(0)))
 DP_GUARDED(timestamptz_zone, is_safe_or_infinite(PG_GETARG_TIMESTAMPTZ(1)) &&
-		   dp_rules_zone_is_known(PG_GETARG_TEXT_PP(0)))
+		   dp_expressions_zone_is_known(PG_GETARG_TEXT_PP(0)))
 
 /* ---- arithmetic ---- */
 

@@ -116,34 +116,37 @@ static dp_refusal *
 refuse(const Aggref *aggregate, const char *what, const char *detail,
 	   const char *hint)
 {
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
-							aggregate->location, detail, hint,
-							"%s cannot be computed for each privacy unit",
-							what);
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+						  aggregate->location, detail, hint,
+						  "%s cannot be computed for each privacy unit",
+						  what);
 }
 
-/* dp_rules_is_unit_aggregate: whether the aggregate is allowed. */
+/* dp_expressions_is_unit_aggregate: whether the aggregate is allowed. */
 bool
-dp_rules_is_unit_aggregate(Oid aggregate)
+dp_expressions_is_unit_aggregate(Oid aggregate)
 {
 	return find(aggregate) != NULL;
 }
 
-/* dp_rules_check_unit_collation: check the collation of such an aggregate. */
+/*
+ * dp_expressions_check_unit_collation: check the collation of such an
+ * aggregate.
+ */
 dp_refusal *
-dp_rules_check_unit_collation(Oid aggregate, Oid collation, int location)
+dp_expressions_check_unit_collation(Oid aggregate, Oid collation, int location)
 {
 	return find(aggregate)->trouble == LONG_VALUE ?
-		dp_rules_check_collation(collation, location) : NULL;
+		dp_expressions_check_collation(collation, location) : NULL;
 }
 
 /*
- * dp_rules_check_aggregate
+ * dp_expressions_check_aggregate
  *	  Check an aggregate of a level that groups by the unit.  Its arguments and
  *	  filter are checked as expressions.
  */
 dp_refusal *
-dp_rules_check_aggregate(const Aggref *aggregate)
+dp_expressions_check_aggregate(const Aggref *aggregate)
 {
 	const char *name = get_func_name(aggregate->aggfnoid);
 
@@ -158,18 +161,18 @@ dp_rules_check_aggregate(const Aggref *aggregate)
 		return refuse(aggregate, psprintf("%s with DISTINCT or ORDER BY",
 										  name), NULL,
 					  "Group by the value as well, in a separate subquery.");
-	return dp_rules_check_unit_collation(aggregate->aggfnoid,
-										 aggregate->inputcollid,
-										 aggregate->location);
+	return dp_expressions_check_unit_collation(aggregate->aggfnoid,
+											   aggregate->inputcollid,
+											   aggregate->location);
 }
 
 /*
- * dp_rules_aggregate_keeps
+ * dp_expressions_aggregate_keeps
  *	  Bytes that an allowed aggregate keeps for a group, without a value of its
  *	  argument; *value: it keeps one of these.
  */
 Size
-dp_rules_aggregate_keeps(const Aggref *aggregate, bool *value)
+dp_expressions_aggregate_keeps(const Aggref *aggregate, bool *value)
 {
 	const unit_aggregate *known = find(aggregate->aggfnoid);
 
@@ -186,10 +189,11 @@ unit_aggregate_is_named(const Aggref *aggregate, const char *name)
 }
 
 /*
- * dp_rules_is_extreme: whether it is min or max, one of its argument's values.
+ * dp_expressions_is_extreme: whether it is min or max, one of its argument's
+ * values.
  */
 bool
-dp_rules_is_extreme(const Aggref *aggregate)
+dp_expressions_is_extreme(const Aggref *aggregate)
 {
 	return unit_aggregate_is_named(aggregate,
 								   "min") || unit_aggregate_is_named(aggregate,
@@ -197,13 +201,13 @@ dp_rules_is_extreme(const Aggref *aggregate)
 }
 
 /*
- * dp_rules_is_between
+ * dp_expressions_is_between
  *	  Whether its result lies between values of its argument.  Also for window
  *	  functions, which are represented as aggregates when bounds are inferred
  *	  (rowsets/unit_levels.c).
  */
 bool
-dp_rules_is_between(const Aggref *aggregate)
+dp_expressions_is_between(const Aggref *aggregate)
 {
 	switch (aggregate->aggfnoid)
 	{
@@ -216,7 +220,7 @@ dp_rules_is_between(const Aggref *aggregate)
 		case F_LEAD_ANYELEMENT_INT4:
 			return true;
 		default:
-			return dp_rules_is_extreme(aggregate) ||
+			return dp_expressions_is_extreme(aggregate) ||
 				unit_aggregate_is_named(aggregate, "avg");
 	}
 }
@@ -246,7 +250,7 @@ static Node *
 number(const char *text)
 {
 	return (Node *) makeConst(NUMERICOID, -1, InvalidOid, -1,
-							  NumericGetDatum(dp_bridge_text_to_numeric(text)),
+							  NumericGetDatum(dp_base_text_to_numeric(text)),
 							  false, false);
 }
 
@@ -358,7 +362,7 @@ plain_float(Node *x)
 	(Node *) makeConst(FLOAT4OID, -1, InvalidOid, sizeof(float4),
 					   Float4GetDatum(0), false, true);
 
-	return (Node *) makeFuncExpr(dp_rules_total_oid(dp_rules_find(
+	return (Node *) makeFuncExpr(dp_expressions_total_oid(dp_expressions_find(
 										type == FLOAT8OID ? F_FLOAT8PL :
 										F_FLOAT4PL)), type,
 								 list_make2(x, zero), InvalidOid, InvalidOid,
@@ -373,7 +377,7 @@ short_value(Node *x)
 
 	if (get_typlen(exprType(x)) != -1)
 		return x;
-	shortened = makeFuncExpr(dp_rules_sortable_value(), exprType(x),
+	shortened = makeFuncExpr(dp_expressions_sortable_value(), exprType(x),
 							 list_make1(x), exprCollation(x),
 							 exprCollation(x), COERCE_EXPLICIT_CALL);
 	shortened->location = exprLocation(x);
@@ -390,7 +394,7 @@ exact_sum(Aggref *aggregate, Oid exact)
 	aggregate->aggfnoid = exact;
 	aggregate->aggtype = NUMERICOID;
 	aggregate->aggargtypes = list_make1_oid(NUMERICOID);
-	return call(dp_rules_total_oid(dp_rules_find(cast)), type,
+	return call(dp_expressions_total_oid(dp_expressions_find(cast)), type,
 				list_make1(aggregate));
 }
 
@@ -433,13 +437,13 @@ settle_aggregate(Aggref *aggregate)
 }
 
 /*
- * dp_rules_settle_window_aggregate
+ * dp_expressions_settle_window_aggregate
  *	  The replacement of an allowed window function, which is modified:
  *	  aggregates then depend only on the rows of their frame, and raise no
  *	  errors.
  */
 Node *
-dp_rules_settle_window_aggregate(WindowFunc *function)
+dp_expressions_settle_window_aggregate(WindowFunc *function)
 {
 	const unit_aggregate *known = find(function->winfnoid);
 	Oid			type = function->wintype;
@@ -452,9 +456,10 @@ dp_rules_settle_window_aggregate(WindowFunc *function)
 		return (Node *) function;
 	function->winfnoid = known->exact;
 	function->wintype = NUMERICOID;
-	return call(dp_rules_total_oid(dp_rules_find(type == FLOAT4OID ?
-												 F_FLOAT4_NUMERIC :
-												 F_FLOAT8_NUMERIC)), type,
+	return call(
+			dp_expressions_total_oid(dp_expressions_find(type == FLOAT4OID ?
+													 F_FLOAT4_NUMERIC :
+													 F_FLOAT8_NUMERIC)), type,
 				list_make1(function));
 }
 
@@ -474,12 +479,12 @@ level_mutator(Node *node, void *context)
 }
 
 /*
- * dp_rules_settle_groups
+ * dp_expressions_settle_groups
  *	  Make a level that groups by the unit depend only on the unit's rows,
  *	  without errors; in place.
  */
 void
-dp_rules_settle_groups(Query *level)
+dp_expressions_settle_groups(Query *level)
 {
 	List	   *keys = get_sortgrouplist_exprs(level->groupClause,
 											   level->targetList);

@@ -43,7 +43,10 @@
  * ----------------
  */
 
-/* Each keeps memory while a partition is read: see dp_rules_window_memory. */
+/*
+ * Each keeps memory while a partition is read: see
+ * dp_expressions_window_memory.
+ */
 #define MOST_FUNCTIONS 16
 #define FUNCTION_BYTES ((Size) 32 * 1024)
 #define MOST_OFFSET (1 << 30)
@@ -93,7 +96,7 @@ find_rule(Oid function)
 	for (i = 0; i < lengthof(window_rules); i++)
 		if (window_rules[i].function == function)
 			return &window_rules[i];
-	return dp_rules_is_unit_aggregate(function) ? &aggregate_rule : NULL;
+	return dp_expressions_is_unit_aggregate(function) ? &aggregate_rule : NULL;
 }
 
 static bool
@@ -182,9 +185,9 @@ looks_at_rows(const WindowFunc *function, const WindowClause *window)
 	}
 }
 
-/* dp_rules_looks_at_peers: see dp_expressions.h. */
+/* dp_expressions_looks_at_peers: see dp_expressions.h. */
 bool
-dp_rules_looks_at_peers(const Query *level, const WindowClause *window)
+dp_expressions_looks_at_peers(const Query *level, const WindowClause *window)
 {
 	ListCell   *lc;
 
@@ -206,8 +209,8 @@ static dp_refusal *
 refuse(const WindowFunc *function, const char *detail, const char *hint,
 	   const char *message)
 {
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
-							function->location, detail, hint, "%s", message);
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+						  function->location, detail, hint, "%s", message);
 }
 
 /*
@@ -237,7 +240,7 @@ is_offset(const Node *offset)
 	int64		value;
 
 	return offset == NULL ||
-		(dp_rules_written_number(offset, &isnull, &value) && !isnull &&
+		(dp_expressions_written_number(offset, &isnull, &value) && !isnull &&
 		 value >= 0 && value <= MOST_OFFSET);
 }
 
@@ -249,11 +252,11 @@ check_offsets(const WindowClause *window)
 	!is_offset(window->endOffset) ? window->endOffset : NULL;
 
 	return wrong == NULL ? NULL :
-		dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
-						 exprLocation(wrong),
-						 "An offset that is NULL or negative is an error.",
-						 "Write a number from 0 to 2^30.",
-						 "offset of a frame is not a constant");
+		dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+					   exprLocation(wrong),
+					   "An offset that is NULL or negative is an error.",
+					   "Write a number from 0 to 2^30.",
+					   "offset of a frame is not a constant");
 }
 
 static dp_refusal *
@@ -344,9 +347,9 @@ check_function(const WindowFunc *function)
 					  "a window over private rows cannot return a computed "
 					  "text");
 	return rule->kind != IS_AGGREGATE ? NULL :
-		dp_rules_check_unit_collation(function->winfnoid,
-									  function->inputcollid,
-									  function->location);
+		dp_expressions_check_unit_collation(function->winfnoid,
+											function->inputcollid,
+											function->location);
 }
 
 /*
@@ -395,16 +398,16 @@ is_text(Oid type)
 static dp_refusal *
 window_refuse_type(Node *value)
 {
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
-							exprLocation(value),
-							"Rows of a window are distinguished by all of "
-							"their columns.",
-							"Cast it to a number or a time, in a subquery "
-							"below the window; compute texts above it.",
-							"%s of type %s cannot be used with a window below "
-							"a private aggregate",
-							IsA(value, Var) ? "column" : "expression",
-							format_type_be(exprType(value)));
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+						  exprLocation(value),
+						  "Rows of a window are distinguished by all of "
+						  "their columns.",
+						  "Cast it to a number or a time, in a subquery "
+						  "below the window; compute texts above it.",
+						  "%s of type %s cannot be used with a window below "
+						  "a private aggregate",
+						  IsA(value, Var) ? "column" : "expression",
+						  format_type_be(exprType(value)));
 }
 
 /* Check keys of PARTITION BY or ORDER BY. */
@@ -422,15 +425,15 @@ check_keys(const List *clauses, const Query *level, bool order)
 		if (!can_sort(exprType(key), &twins) || is_computed(key))
 			return window_refuse_type(key);
 		if (order && is_text(exprType(key)) &&
-			dp_rules_is_linguistic(exprCollation(key)))
-			return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
-									exprLocation(key),
-									"Sorting texts by a linguistic collation "
-									"takes memory that depends on them.",
-									"Add COLLATE \"C\", or order by a number "
-									"or a time.",
-									"a window cannot order private texts by "
-									"this collation");
+			dp_expressions_linguistic(exprCollation(key)))
+			return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+								  exprLocation(key),
+								  "Sorting texts by a linguistic collation "
+								  "takes memory that depends on them.",
+								  "Add COLLATE \"C\", or order by a number "
+								  "or a time.",
+								  "a window cannot order private texts by "
+								  "this collation");
 	}
 	return NULL;
 }
@@ -468,20 +471,20 @@ window_check_columns(const Query *level)
 static dp_refusal *
 refuse_number(List *functions)
 {
-	return dp_bridge_refuse(ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-							exprLocation((Node *) functions),
-							psprintf("At most %d are allowed at one level.",
-									 MOST_FUNCTIONS),
-							"Ask in several queries.",
-							"too many windows below a private aggregate");
+	return dp_base_refuse(ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+						  exprLocation((Node *) functions),
+						  psprintf("At most %d are allowed at one level.",
+								   MOST_FUNCTIONS),
+						  "Ask in several queries.",
+						  "too many windows below a private aggregate");
 }
 
 /*
- * dp_rules_check_windows
+ * dp_expressions_check_windows
  *	  See dp_expressions.h.  Arguments are checked as expressions.
  */
 dp_refusal *
-dp_rules_check_windows(const Query *level)
+dp_expressions_check_windows(const Query *level)
 {
 	List	   *functions = window_functions(level);
 	dp_refusal *refusal = window_check_columns(level);
@@ -513,9 +516,9 @@ dp_rules_check_windows(const Query *level)
 	return refusal;
 }
 
-/* dp_rules_window_memory: see dp_expressions.h. */
+/* dp_expressions_window_memory: see dp_expressions.h. */
 Size
-dp_rules_window_memory(const Query *query)
+dp_expressions_window_memory(const Query *query)
 {
 	int			functions = list_length(window_functions(query));
 	Size		bytes = FUNCTION_BYTES * functions;
@@ -526,7 +529,7 @@ dp_rules_window_memory(const Query *query)
 		const RangeTblEntry *entry = lfirst(lc);
 
 		if (entry->rtekind == RTE_SUBQUERY)
-			bytes += dp_rules_window_memory(entry->subquery);
+			bytes += dp_expressions_window_memory(entry->subquery);
 	}
 	return bytes;
 }
@@ -563,14 +566,14 @@ window_short_mutator(Node *node, void *context)
 		return NULL;
 	if (IsA(node, Var) && get_typlen(exprType(node)) == -1 &&
 		getBaseType(exprType(node)) != NUMERICOID)
-		return call(dp_rules_sortable_value(), exprType(node),
+		return call(dp_expressions_sortable_value(), exprType(node),
 					copyObject(node));
 	if (IsA(node, WindowFunc))
 	{
 		WindowFunc *copy = (WindowFunc *)
 		expression_tree_mutator(node, window_short_mutator, context);
 
-		return dp_rules_settle_window_aggregate(copy);
+		return dp_expressions_settle_window_aggregate(copy);
 	}
 	return expression_tree_mutator(node, window_short_mutator, context);
 }
@@ -679,8 +682,8 @@ draw_seed(void)
 {
 	int64		seed;
 
-	dp_bridge_check_status(dp_mech_random_bytes(dp_bridge_source(), &seed,
-												sizeof(seed)), "draw a seed");
+	dp_base_check_status(dp_noise_random_bytes(dp_base_source(), &seed,
+											   sizeof(seed)), "draw a seed");
 	return (Node *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
 							  Int64GetDatum(seed), false, FLOAT8PASSBYVAL);
 }
@@ -748,7 +751,7 @@ static bool
 in_any_order(const WindowClause *window)
 {
 	return window->name != NULL &&
-		strcmp(window->name, DP_RULES_ANY_ORDER) == 0;
+		strcmp(window->name, DP_EXPRESSIONS_ANY_ORDER) == 0;
 }
 
 /* Add a window for some functions, ordered also by `apart`. */
@@ -765,12 +768,12 @@ add_window(Query *level, const WindowClause *window, List *apart)
 }
 
 /*
- * dp_rules_settle_windows
+ * dp_expressions_settle_windows
  *	  Make the windows of a level depend only on the unit's rows: their
  *	  functions, and their order, which becomes unique.
  */
 void
-dp_rules_settle_windows(Query *level)
+dp_expressions_settle_windows(Query *level)
 {
 	List	   *columns = window_columns(level);
 	List	   *windows = level->windowClause;

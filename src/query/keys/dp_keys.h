@@ -21,43 +21,43 @@
 
 /* ---- group keys (key.c) ---- */
 
-extern dp_refusal *dp_block_classify_key(Node *expression, Node *base,
-										 Oid relid, dp_key *key);
-extern dp_refusal *dp_block_classify_image(Query *query, Node *base,
-										   dp_key *key, dp_refusal *refusal,
-										   Expr **column);
+extern dp_refusal *dp_keys_classify(Node *expression, Node *base,
+									Oid relid, dp_key *key);
+extern dp_refusal *dp_keys_classify_image(Query *query, Node *base,
+										  dp_key *key, dp_refusal *refusal,
+										  Expr **column);
 
 /* ---- key.c ---- */
-extern dp_refusal *dp_block_classify_undeclared(Node *expression, dp_key *key,
-												dp_refusal *refusal);
-extern dp_refusal *dp_block_refuse_undeclared(const Aggref *aggregate);
-extern Expr *dp_block_no_unit(void);
+extern dp_refusal *dp_keys_classify_undeclared(Node *expression, dp_key *key,
+											   dp_refusal *refusal);
+extern dp_refusal *dp_keys_refuse_undeclared(const Aggref *aggregate);
+extern Expr *dp_keys_no_unit(void);
 
 /* ---- levels as trees (make_level.c, united.c) ---- */
 
 /*
  * Does the block have keys that are released by threshold (key.c)?
  */
-extern bool dp_block_has_undeclared(const dp_block *block);
+extern bool dp_keys_has_undeclared(const dp_block *block);
 
 /*
  * The block in a form in which any of its keys can be released by threshold;
  * if every row is a unit, a copy with many = true.
  */
-extern dp_block *dp_block_tell_keys(dp_block *block);
+extern dp_block *dp_keys_release_keys(dp_block *block);
 
 /* ---- key_joined.c ---- */
-extern List *dp_block_key_conjuncts(Query *query);
-extern dp_refusal *dp_block_find_key_conditions(const List *conjuncts,
-												Node *base, dp_key *key,
-												dp_refusal *refusal);
-extern dp_refusal *dp_block_classify_joined(const dp_block *block, Node *base,
-											const List *conjuncts,
-											const List *conditions,
-											dp_key *key, Node **values,
-											dp_refusal *refusal);
-extern List *dp_block_key_conditions(List *bases, const List *conjuncts);
-extern List *dp_block_join_keys(const dp_block *block, const List *bases,
-								const List *conditions);
+extern List *dp_keys_conjuncts(Query *query);
+extern dp_refusal *dp_keys_find_key_conditions(const List *conjuncts,
+											   Node *base, dp_key *key,
+											   dp_refusal *refusal);
+extern dp_refusal *dp_keys_classify_joined(const dp_block *block, Node *base,
+										   const List *conjuncts,
+										   const List *conditions,
+										   dp_key *key, Node **values,
+										   dp_refusal *refusal);
+extern List *dp_keys_conditions(List *bases, const List *conjuncts);
+extern List *dp_keys_join(const dp_block *block, const List *bases,
+						  const List *conditions);
 
 #endif							/* DP_KEYS_H */

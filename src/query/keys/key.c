@@ -59,7 +59,7 @@ add_hint(dp_refusal *refusal)
 static bool
 key_can_be_told(const dp_key *key)
 {
-	return dp_places_can_be_told(getBaseType(key->type)) &&
+	return dp_domains_can_be_released(getBaseType(key->type)) &&
 		(!OidIsValid(key->collation) ||
 		 get_collation_isdeterministic(key->collation));
 }
@@ -67,31 +67,31 @@ key_can_be_told(const dp_key *key)
 static dp_refusal *
 key_refuse_type(Node *expression, const dp_key *key, const dp_refusal *public)
 {
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
-							exprLocation(expression),
-							"Setting dp_pg.delta is set, but values that are "
-							"equal have no single spelling that could be "
-							"released.",
-							public->hint != NULL ?
-							psprintf("Cast the key to text or to a number, "
-									 "under a deterministic collation.  %s",
-									 public->hint) :
-							"Cast the key to text or to a number, under a "
-							"deterministic collation.",
-							"group key of type %s cannot be released by "
-							"threshold",
-							format_type_be(key->type));
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+						  exprLocation(expression),
+						  "Setting dp_pg.delta is set, but values that are "
+						  "equal have no single spelling that could be "
+						  "released.",
+						  public->hint != NULL ?
+						  psprintf("Cast the key to text or to a number, "
+								   "under a deterministic collation.  %s",
+								   public->hint) :
+						  "Cast the key to text or to a number, under a "
+						  "deterministic collation.",
+						  "group key of type %s cannot be released by "
+						  "threshold",
+						  format_type_be(key->type));
 }
 
 /*
- * dp_block_classify_undeclared
+ * dp_keys_classify_undeclared
  *	  Classify a verified grouping expression; `refusal` says why it is not
  *	  public, or NULL.  Returns the refusal that remains; NULL if its values
  *	  are released by threshold.
  */
 dp_refusal *
-dp_block_classify_undeclared(Node *expression, dp_key *key,
-							 dp_refusal *refusal)
+dp_keys_classify_undeclared(Node *expression, dp_key *key,
+							dp_refusal *refusal)
 {
 	if (refusal == NULL)
 		return NULL;
@@ -111,23 +111,23 @@ dp_block_classify_undeclared(Node *expression, dp_key *key,
 }
 
 /*
- * dp_block_refuse_undeclared: refuse an aggregate that is not supported with
+ * dp_keys_refuse_undeclared: refuse an aggregate that is not supported with
  * them.
  */
 dp_refusal *
-dp_block_refuse_undeclared(const Aggref *aggregate)
+dp_keys_refuse_undeclared(const Aggref *aggregate)
 {
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
-							aggregate->location, NULL,
-							"Declare the keys, name them in WHERE, or ask for "
-							"one condition at a time.",
-							"%s is not supported with undeclared group keys",
-							get_func_name(aggregate->aggfnoid));
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+						  aggregate->location, NULL,
+						  "Declare the keys, name them in WHERE, or ask for "
+						  "one condition at a time.",
+						  "%s is not supported with undeclared group keys",
+						  get_func_name(aggregate->aggfnoid));
 }
 
-/* dp_block_has_undeclared: see dp_rowsets.h. */
+/* dp_keys_has_undeclared: see dp_rowsets.h. */
 bool
-dp_block_has_undeclared(const dp_block *block)
+dp_keys_has_undeclared(const dp_block *block)
 {
 	ListCell   *lc;
 
@@ -137,17 +137,17 @@ dp_block_has_undeclared(const dp_block *block)
 	return false;
 }
 
-/* dp_block_no_unit: the unit of rows that are units themselves. */
+/* dp_keys_no_unit: the unit of rows that are units themselves. */
 Expr *
-dp_block_no_unit(void)
+dp_keys_no_unit(void)
 {
 	return (Expr *) makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
 							  Int32GetDatum(0), false, true);
 }
 
-/* dp_block_tell_keys: see dp_rowsets.h. */
+/* dp_keys_release_keys: see dp_rowsets.h. */
 dp_block *
-dp_block_tell_keys(dp_block *block)
+dp_keys_release_keys(dp_block *block)
 {
 	dp_block   *told;
 	Expr	   *unit;
@@ -156,7 +156,7 @@ dp_block_tell_keys(dp_block *block)
 	if (block->many)
 		return block;
 	told = copyObject(block);
-	unit = dp_block_no_unit();
+	unit = dp_keys_no_unit();
 	told->many = true;
 	told->single = true;
 	told->unit_type = exprType((Node *) unit);
@@ -200,7 +200,7 @@ add_cases(Node *node, List **cases)
 {
 	ListCell   *lc;
 
-	if (!dp_bridge_contains(node, key_is_unknown, NULL, DP_WALK_ONE_LEVEL))
+	if (!dp_base_contains(node, key_is_unknown, NULL, DP_WALK_ONE_LEVEL))
 	{
 		*cases = lappend(*cases, node);
 		return true;
@@ -241,8 +241,8 @@ image_column(Node *base, const dp_key *key)
 	Var		   *found = NULL;
 
 	if (key->image != NULL)
-		(void) dp_bridge_contains(base, key_is_column, &found,
-								  DP_WALK_ONE_LEVEL);
+		(void) dp_base_contains(base, key_is_column, &found,
+								DP_WALK_ONE_LEVEL);
 	return found;
 }
 
@@ -262,12 +262,12 @@ key_add_target(RangeTblEntry *entry, Index index, Var *column)
 		if (!((TargetEntry *) lfirst(lc))->resjunk &&
 			equal(((TargetEntry *) lfirst(lc))->expr, column))
 			target = lfirst(lc);
-	if (target == NULL && dp_block_is_grouped(query))
+	if (target == NULL && dp_rowsets_is_grouped(query))
 		return NULL;
 	if (target == NULL)
 	{
-		target = dp_block_add_target(&query->targetList, (Node *) column,
-									 "column");
+		target = dp_rowsets_add_target(&query->targetList, (Node *) column,
+									   "column");
 		entry->eref->colnames = lappend(entry->eref->colnames,
 										makeString(pstrdup("column")));
 	}
@@ -287,7 +287,7 @@ reach_column(Query *query, const Var *column)
 
 	if (query->setOperations != NULL)
 		return NULL;
-	foreach(lc, dp_block_list_items(query))
+	foreach(lc, dp_rowsets_list_items(query))
 	{
 		int			index = lfirst_int(lc);
 		RangeTblEntry *entry = rt_fetch(index, query->rtable);
@@ -298,14 +298,14 @@ reach_column(Query *query, const Var *column)
 			below = reach_column(entry->subquery, column);
 			below = below == NULL ? NULL : key_add_target(entry, index, below);
 			if (below != NULL)
-				return dp_block_above_joins(query, below);
+				return dp_rowsets_above_joins(query, below);
 		}
-		else if (dp_block_leaf_number(entry) == (int) column->varno)
-			return dp_block_above_joins(query,
-										makeVar(index, column->varattno,
-												column->vartype,
-												column->vartypmod,
-												column->varcollid, 0));
+		else if (dp_rowsets_leaf_number(entry) == (int) column->varno)
+			return dp_rowsets_above_joins(query,
+										  makeVar(index, column->varattno,
+												  column->vartype,
+												  column->vartypmod,
+												  column->varcollid, 0));
 	}
 	return NULL;
 }
@@ -318,12 +318,12 @@ classify_time(const Var *column, Oid relid, dp_key *key)
 	dp_attribute *declared = dp_protect_attribute(relid, column->varattno);
 
 	if (declared == NULL || declared->lower == NULL ||
-		!dp_places_is_time(getBaseType(column->vartype)))
+		!dp_domains_is_time(getBaseType(column->vartype)))
 		return false;
 	key->attnum = column->varattno;
 	key->nullable = !declared->no_nulls &&
-		!dp_block_proved_not_null(relid, column->varattno, NULL);
-	return dp_places_key_has_cells(key);
+		!dp_rowsets_proved_not_null(relid, column->varattno, NULL);
+	return dp_domains_key_has_cells(key);
 }
 
 /*
@@ -338,22 +338,22 @@ note_column(Node *base, dp_key *key)
 		return;
 	key->base = dp_make_node(dp_key);
 	/* finds out whether it can be NULL, even if it is no key */
-	(void) dp_block_classify_key((Node *) found, (Node *) found, key->relid,
-								 key->base);
+	(void) dp_keys_classify((Node *) found, (Node *) found, key->relid,
+							key->base);
 	/* even if the declaration excludes NULL as a key */
-	key->base->nullable = !dp_block_proved_not_null(key->relid,
-													found->varattno, NULL);
+	key->base->nullable = !dp_rowsets_proved_not_null(key->relid,
+													  found->varattno, NULL);
 }
 
 /*
- * dp_block_classify_image
+ * dp_keys_classify_image
  *	  Classify a key that is not public otherwise, or was refused; `refusal`
  *	  says why.  Returns the refusal that remains; *column is set if the inner
  *	  query must compute the column instead of the key.
  */
 dp_refusal *
-dp_block_classify_image(Query *query, Node *base, dp_key *key,
-						dp_refusal *refusal, Expr **column)
+dp_keys_classify_image(Query *query, Node *base, dp_key *key,
+					   dp_refusal *refusal, Expr **column)
 {
 	List	   *cases = NIL;
 	Var		   *found;
@@ -361,7 +361,7 @@ dp_block_classify_image(Query *query, Node *base, dp_key *key,
 	if (refusal == NULL && (key->kind == DP_KEY_BOOLEAN ||
 							key->kind == DP_KEY_ENUM))
 		note_column(base, key);
-	if (refusal == NULL || !dp_places_key_can_be_named(key))
+	if (refusal == NULL || !dp_domains_key_can_be_named(key))
 		return refusal;
 	if (add_cases(base, &cases))
 	{
@@ -378,8 +378,8 @@ dp_block_classify_image(Query *query, Node *base, dp_key *key,
 	if (found == NULL)
 		return refusal;
 	key->base = dp_make_node(dp_key);
-	if (dp_block_classify_key((Node *) found, (Node *) found, key->relid,
-							  key->base) == NULL)
+	if (dp_keys_classify((Node *) found, (Node *) found, key->relid,
+						 key->base) == NULL)
 	{
 		Var		   *reached = reach_column(query, found);
 
@@ -403,7 +403,7 @@ dp_block_classify_image(Query *query, Node *base, dp_key *key,
 static Var *
 plain_column(Node *node)
 {
-	node = dp_bridge_unlabelled(node);
+	node = dp_base_unlabelled(node);
 	return node != NULL && IsA(node, Var) ? (Var *) node : NULL;
 }
 
@@ -432,7 +432,7 @@ constant_field(Node *node)
 {
 	char	   *field;
 
-	node = dp_bridge_unlabelled(node);
+	node = dp_base_unlabelled(node);
 	if (node == NULL || !IsA(node, Const) || ((Const *) node)->constisnull ||
 		((Const *) node)->consttype != TEXTOID)
 		return NULL;
@@ -448,7 +448,7 @@ static bool
 has_null_group(Oid relid, AttrNumber attnum, const dp_attribute *declared)
 {
 	return (declared == NULL || !declared->no_nulls) &&
-		!dp_block_proved_not_null(relid, attnum, NULL);
+		!dp_rowsets_proved_not_null(relid, attnum, NULL);
 }
 
 /* Is it a built-in comparison, which accepts all values that are not NULL? */
@@ -463,7 +463,7 @@ key_is_comparison(Oid operator)
 	if (get_func_leakproof(get_opcode(operator)))
 		return true;
 	op_input_types(operator, &left, &right);
-	return OidIsValid(left) && dp_places_is_ordering(operator, left);
+	return OidIsValid(left) && dp_domains_is_ordering(operator, left);
 }
 
 /* Is it a cast from a numeric type to another, for a comparison? */
@@ -518,9 +518,9 @@ never_null(Node *node, Oid relid)
 			return ((Aggref *) node)->aggfnoid == F_COUNT_ ||
 				((Aggref *) node)->aggfnoid == F_COUNT_ANY;
 		case T_Var:
-			return dp_block_proved_not_null(relid,
-											((Var *) node)->varattno,
-											NULL);
+			return dp_rowsets_proved_not_null(relid,
+											  ((Var *) node)->varattno,
+											  NULL);
 		case T_RelabelType:
 			return never_null((Node *) ((RelabelType *) node)->arg, relid);
 		case T_FuncExpr:
@@ -594,9 +594,9 @@ static const char *const undeclared_detail =
 static dp_refusal *
 key_refuse_key(Node *expression, const char *what, const char *hint)
 {
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
-							exprLocation(expression),
-							undeclared_detail, hint, "%s", what);
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+						  exprLocation(expression),
+						  undeclared_detail, hint, "%s", what);
 }
 
 /* Refuse a column of public rows, for which nothing is declared. */
@@ -630,8 +630,8 @@ classify_function(FuncExpr *call, Node *original, Oid relid, dp_key *key)
 							  "day).");
 	key->kind = is_trunc_function(call->funcid) ? DP_KEY_TRUNC :
 		DP_KEY_EXTRACT;
-	if (!(key->kind == DP_KEY_TRUNC ? dp_places_key_trunc_step(field, &step) :
-		  dp_places_key_extract_range(field, &monotone, &first, &last)))
+	if (!(key->kind == DP_KEY_TRUNC ? dp_domains_key_trunc_step(field, &step) :
+		  dp_domains_key_extract_range(field, &monotone, &first, &last)))
 		return key_refuse_key(original,
 							  psprintf("field \"%s\" cannot be used in a "
 									   "group key", field),
@@ -691,24 +691,24 @@ classify_column(Var *column, Node *original, Oid relid, dp_key *key)
 }
 
 /*
- * dp_block_column_of_extreme
+ * dp_keys_column_of_extreme
  *	  The column of which the expression is the minimum or maximum in a group,
  *	  hence one of its values or NULL; NULL for other expressions.
  */
 Var *
-dp_block_column_of_extreme(Node *node)
+dp_keys_column_of_extreme(Node *node)
 {
 	const Aggref *aggregate = (const Aggref *) node;
 
 	if (!IsA(node, Aggref) || aggregate->aggfilter != NULL ||
-		!dp_rules_is_extreme(aggregate))
+		!dp_expressions_is_extreme(aggregate))
 		return NULL;
 	return plain_column((Node *) linitial_node(TargetEntry,
 											   aggregate->args)->expr);
 }
 
 /*
- * dp_block_classify_key
+ * dp_keys_classify
  *	  Decide where the public values of a grouping expression come from.
  *
  * `expression` is what the outer query shows, `base` the same over the columns
@@ -717,7 +717,7 @@ dp_block_column_of_extreme(Node *node)
  * filled.
  */
 dp_refusal *
-dp_block_classify_key(Node *expression, Node *base, Oid relid, dp_key *key)
+dp_keys_classify(Node *expression, Node *base, Oid relid, dp_key *key)
 {
 	Var		   *column;
 	Oid			type;
@@ -736,7 +736,7 @@ dp_block_classify_key(Node *expression, Node *base, Oid relid, dp_key *key)
 	}
 	column = plain_column(base);
 	if (column == NULL)
-		column = dp_block_column_of_extreme(base);
+		column = dp_keys_column_of_extreme(base);
 	if (column != NULL)
 		return classify_column(column, expression, relid, key);
 	if (IsA(base, FuncExpr) &&

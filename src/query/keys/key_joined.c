@@ -47,8 +47,8 @@ joined_add_condition(List *conjuncts, Query *query, Node *condition)
 {
 	if (condition == NULL)
 		return conjuncts;
-	return dp_block_add_conjuncts(conjuncts,
-								  dp_block_rowset_base(query, condition));
+	return dp_rowsets_add_conjuncts(conjuncts,
+									dp_rowsets_base(query, condition));
 }
 
 static List *add_item(List *conjuncts, Query *query, Node *item);
@@ -63,7 +63,7 @@ add_naming(List *conjuncts, Query *query, JoinExpr *join, Node *lists)
 	Relids		named = get_relids_in_jointree(lists, false, false);
 	ListCell   *lc;
 
-	foreach(lc, dp_block_add_conjuncts(NIL, join->quals))
+	foreach(lc, dp_rowsets_add_conjuncts(NIL, join->quals))
 		if (!bms_is_subset(pull_varnos(NULL, lfirst(lc)), named))
 			conjuncts = joined_add_condition(conjuncts, query, lfirst(lc));
 	foreach(lc, add_item(NIL, query, lists == join->larg ? join->rarg :
@@ -88,15 +88,15 @@ add_item(List *conjuncts, Query *query, Node *item)
 	{
 		entry = rt_fetch(((RangeTblRef *) item)->rtindex, query->rtable);
 		return entry->rtekind != RTE_SUBQUERY ? conjuncts :
-			list_concat(conjuncts, dp_block_key_conjuncts(entry->subquery));
+			list_concat(conjuncts, dp_keys_conjuncts(entry->subquery));
 	}
-	lists = dp_block_naming_lists(join, query);
+	lists = dp_rowsets_naming_lists(join, query);
 	if (lists != NULL)
 		return add_naming(conjuncts, query, join, lists);
 	if (join->jointype == JOIN_INNER)
 		conjuncts = joined_add_condition(conjuncts, query, join->quals);
 	if (join->jointype == JOIN_INNER || join->jointype == JOIN_LEFT ||
-		dp_block_only_asks(join))
+		dp_rowsets_only_asks(join))
 		conjuncts = add_item(conjuncts, query, join->larg);
 	if (join->jointype == JOIN_INNER || join->jointype == JOIN_RIGHT)
 		conjuncts = add_item(conjuncts, query, join->rarg);
@@ -104,12 +104,12 @@ add_item(List *conjuncts, Query *query, Node *item)
 }
 
 /*
- * dp_block_key_conjuncts
+ * dp_keys_conjuncts
  *	  The conditions, of all levels of a verified query, that every row
- *	  fulfils, over the columns of leaves (dp_block_rowset_base).
+ *	  fulfils, over the columns of leaves (dp_rowsets_base).
  */
 List *
-dp_block_key_conjuncts(Query *query)
+dp_keys_conjuncts(Query *query)
 {
 	List	   *conjuncts = joined_add_condition(NIL, query,
 												 query->jointree->quals);
@@ -193,7 +193,7 @@ joined_only_column(Node *expression, Index *leaf)
 static bool
 is_input(const Node *node)
 {
-	node = dp_bridge_unlabelled(node);
+	node = dp_base_unlabelled(node);
 	return node != NULL && IsA(node, Var);
 }
 
@@ -213,8 +213,8 @@ operands_tell_twins(List *args, Oid operator)
 		Node	   *operand = lfirst(lc);
 		Oid			type = exprType(operand);
 
-		if (is_input(operand) ? !dp_places_is_ordering(operator, type) &&
-			dp_places_has_twins(type) : tells_twins_walker(operand, NULL))
+		if (is_input(operand) ? !dp_domains_is_ordering(operator, type) &&
+			dp_domains_has_twins(type) : tells_twins_walker(operand, NULL))
 			return true;
 	}
 	return false;
@@ -229,7 +229,7 @@ tells_twins_walker(Node *node, void *context)
 	switch (nodeTag(node))
 	{
 		case T_Var:
-			return dp_places_has_twins(((Var *) node)->vartype);
+			return dp_domains_has_twins(((Var *) node)->vartype);
 		case T_OpExpr:
 		case T_DistinctExpr:
 			return operands_tell_twins(((OpExpr *) node)->args,
@@ -256,7 +256,7 @@ key_tells_twins(Node *expression)
 }
 
 /*
- * dp_block_find_key_conditions
+ * dp_keys_find_key_conditions
  *	  Give the key those of the block's conditions that are about it, and its
  *	  image; `base` is the key over the columns of the relation.
  *
@@ -265,14 +265,14 @@ key_tells_twins(Node *expression)
  * or NULL.
  */
 dp_refusal *
-dp_block_find_key_conditions(const List *conjuncts, Node *base, dp_key *key,
-							 dp_refusal *refusal)
+dp_keys_find_key_conditions(const List *conjuncts, Node *base, dp_key *key,
+							dp_refusal *refusal)
 {
 	key_context c = {base};
 	bool		is_column = is_input(base);
 	ListCell   *lc;
 
-	if (!contain_agg_clause(base) || dp_block_column_of_extreme(base) != NULL)
+	if (!contain_agg_clause(base) || dp_keys_column_of_extreme(base) != NULL)
 		c.attnum = joined_only_column(base, &c.leaf);
 	if (is_column)
 		c.key = NULL;
@@ -299,7 +299,7 @@ dp_block_find_key_conditions(const List *conjuncts, Node *base, dp_key *key,
 	}
 	/* settling turns "b = true" into b, which names no value */
 	if (key->constant != NULL || getBaseType(key->type) == BOOLOID ||
-		key->kind == DP_KEY_ENUM || !dp_places_key_is_named(key))
+		key->kind == DP_KEY_ENUM || !dp_domains_key_is_named(key))
 		return refusal;
 	key->kind = DP_KEY_LISTED;
 	if (!is_column)
@@ -359,8 +359,8 @@ block_is_unknown(Node *node, const dp_walk *walk)
 static bool
 block_is_known(Node *expression)
 {
-	return !dp_bridge_contains(expression, block_is_unknown, NULL,
-							   DP_WALK_ONE_LEVEL) &&
+	return !dp_base_contains(expression, block_is_unknown, NULL,
+							 DP_WALK_ONE_LEVEL) &&
 		!contain_volatile_functions(expression);
 }
 
@@ -402,14 +402,14 @@ is_repeatable(const dp_joined *source)
 {
 	return !dp_catalog_has_aggregate((Node *) source->query) &&
 		!contain_volatile_functions((Node *) source->query) &&
-		!dp_bridge_contains((Node *) source->query, may_vary, NULL,
-							QTW_EXAMINE_RTES_BEFORE);
+		!dp_base_contains((Node *) source->query, may_vary, NULL,
+						  QTW_EXAMINE_RTES_BEFORE);
 }
 
 static Node *
 over_source(Node *base, const dp_joined *source)
 {
-	Node	   *copy = dp_rules_make_total(copyObject(base));
+	Node	   *copy = dp_expressions_make_total(copyObject(base));
 
 	ChangeVarNodes(copy, source->number, 1, 0);
 	return copy;
@@ -434,7 +434,7 @@ own_conditions(const dp_joined *source, const List *conditions)
 			!condition->matches && block_is_known(condition->base))
 			own = lappend(own, over_source(condition->base, source));
 	}
-	return dp_block_and(own);
+	return dp_rowsets_and(own);
 }
 
 /* Does a condition only decide which private rows a named group has? */
@@ -470,8 +470,8 @@ add_not_null(Node *quals, const dp_joined *source, Node *base,
 			only_matches(lfirst(lc), conditions))
 			continue;
 		return make_and_qual(quals,
-							 dp_block_null_test(over_source(base, source),
-												IS_NOT_NULL));
+							 dp_rowsets_null_test(over_source(base, source),
+												  IS_NOT_NULL));
 	}
 	return quals;
 }
@@ -483,7 +483,7 @@ joined_make_values(const dp_joined *source, Node *base, const List *conjuncts,
 	Query	   *query = copyObject(source->query);
 
 	query->targetList = NIL;
-	dp_block_add_distinct(query, over_source(base, source));
+	dp_rowsets_add_distinct(query, over_source(base, source));
 	query->jointree->quals = add_not_null(own_conditions(source, conditions),
 										  source, base, conjuncts,
 										  conditions);
@@ -531,7 +531,7 @@ find_equal(const dp_block *block, Node *base, const List *conjuncts)
 		OpExpr	   *equality = lfirst(lc);
 		Node	   *other;
 
-		if (!IsA(equality, OpExpr) || !dp_block_is_equality(equality))
+		if (!IsA(equality, OpExpr) || !dp_rowsets_is_equality(equality))
 			continue;
 		other = equal(linitial(equality->args), base) ?
 			lsecond(equality->args) : equal(lsecond(equality->args), base) ?
@@ -558,7 +558,7 @@ follows_from(const dp_joined *source, Node *base)
 }
 
 /*
- * dp_block_classify_joined
+ * dp_keys_classify_joined
  *	  Classify a key over public rows, one that a list names, or one that is
  *	  not public otherwise; `refusal` says why.  Returns the refusal that
  *	  remains; if NULL, its values are named or will be read.
@@ -568,9 +568,9 @@ follows_from(const dp_joined *source, Node *base)
  * dp_join_condition *, also what holds for rows of some leaves.
  */
 dp_refusal *
-dp_block_classify_joined(const dp_block *block, Node *base,
-						 const List *conjuncts, const List *conditions,
-						 dp_key *key, Node **values, dp_refusal *refusal)
+dp_keys_classify_joined(const dp_block *block, Node *base,
+						const List *conjuncts, const List *conditions,
+						dp_key *key, Node **values, dp_refusal *refusal)
 {
 	dp_joined  *source = only_source(block, base);
 
@@ -584,7 +584,7 @@ dp_block_classify_joined(const dp_block *block, Node *base,
 		if (source != NULL && refusal == NULL && !joined_is_list(source))
 			return NULL;		/* there are fewer declared values */
 	}
-	if (!follows_from(source, base) || !dp_places_key_can_be_named(key) ||
+	if (!follows_from(source, base) || !dp_domains_key_can_be_named(key) ||
 		!OidIsValid(get_array_type(getBaseType(key->type))))
 		return refusal;
 	key->kind = DP_KEY_LISTED;
@@ -659,7 +659,7 @@ keys_mutator(Node *node, void *context)
 }
 
 /*
- * dp_block_key_conditions
+ * dp_keys_conditions
  *	  The conditions in WHERE that use several keys and nothing else, over Vars
  *	  of varno 1 whose varattno is the position of a key, from 1: of Node *.
  *
@@ -667,7 +667,7 @@ keys_mutator(Node *node, void *context)
  * differ from those of its rows; `conjuncts`: what every row fulfils.
  */
 List *
-dp_block_key_conditions(List *bases, const List *conjuncts)
+dp_keys_conditions(List *bases, const List *conjuncts)
 {
 	List	   *conditions = NIL;
 	ListCell   *lc;
@@ -681,7 +681,7 @@ dp_block_key_conditions(List *bases, const List *conjuncts)
 			!contain_volatile_functions(condition) &&
 			!key_tells_twins(condition))
 			conditions = lappend(conditions,
-								 dp_rules_make_total(copyObject(condition)));
+							 dp_expressions_make_total(copyObject(condition)));
 	}
 	return conditions;
 }
@@ -745,7 +745,7 @@ add_sources(together *t)
 		int			number = -1;
 
 		if (!joined_is_usable(t, condition) || !IsA(condition->base, OpExpr) ||
-			!dp_block_is_equality((OpExpr *) condition->base))
+			!dp_rowsets_is_equality((OpExpr *) condition->base))
 			continue;
 		leaves = pull_varnos(NULL, condition->base);
 		if (!bms_overlap(leaves, t->joined) ||
@@ -789,8 +789,8 @@ columns_mutator(Node *node, void *context)
 	target = tlist_member((Expr *) column, rows->targetList);
 	if (target == NULL)
 	{
-		target = dp_block_add_target(&rows->targetList, (Node *) column,
-									 "column");
+		target = dp_rowsets_add_target(&rows->targetList, (Node *) column,
+									   "column");
 		entry->eref->colnames = lappend(entry->eref->colnames,
 										makeString(pstrdup("column")));
 	}
@@ -802,7 +802,8 @@ columns_mutator(Node *node, void *context)
 static Node *
 over_rows(Node *expression, columns_context *c)
 {
-	return columns_mutator(dp_rules_make_total(copyObject(expression)), c);
+	return columns_mutator(dp_expressions_make_total(copyObject(expression)),
+						   c);
 }
 
 /* Add the rows of a source to FROM. */
@@ -821,7 +822,7 @@ add_rows(columns_context *c, const dp_joined *source)
 	n = list_length(c->query->rtable);
 	c->index[source->number] = n;
 	c->query->jointree->fromlist = lappend(c->query->jointree->fromlist,
-										   dp_block_make_item(n));
+										   dp_rowsets_make_item(n));
 }
 
 /* Does a key use only the joined sources?  NULL does not. */
@@ -834,7 +835,7 @@ is_joined(const together *t, Node *base)
 static Query *
 make_rows(const together *t)
 {
-	columns_context c = {dp_block_make_level(NIL)};
+	columns_context c = {dp_rowsets_make_level(NIL)};
 	List	   *quals = NIL;
 	int			number = -1;
 	ListCell   *lc;
@@ -847,7 +848,7 @@ make_rows(const together *t)
 		Node	   *base = lfirst(lc);
 
 		if (is_joined(t, base))
-			dp_block_add_distinct(c.query, over_rows(base, &c));
+			dp_rowsets_add_distinct(c.query, over_rows(base, &c));
 	}
 	foreach(lc, t->conditions)
 	{
@@ -858,7 +859,7 @@ make_rows(const together *t)
 			joined_is_usable(t, condition))
 			quals = lappend(quals, over_rows(condition->base, &c));
 	}
-	c.query->jointree->quals = dp_block_and(quals);
+	c.query->jointree->quals = dp_rowsets_and(quals);
 	return c.query;
 }
 
@@ -904,7 +905,8 @@ occur_together(const together *t)
 			continue;
 		key = joined_key_column(foreach_current_index(lc) + 1, base);
 		equal = lappend(equal, make_equality(key, list_length(equal) + 1));
-		choices = lappend(choices, dp_block_null_test((Node *) copyObject(key),
+		choices = lappend(choices,
+						  dp_rowsets_null_test((Node *) copyObject(key),
 														  IS_NULL));
 	}
 	link->subLinkType = ANY_SUBLINK;
@@ -928,7 +930,7 @@ count_keys(const together *t)
 }
 
 /*
- * dp_block_join_keys
+ * dp_keys_join
  *	  Conditions of the outer query that all combinations of keys fulfil that
  *	  occur among the public rows from which they follow.
  *
@@ -936,8 +938,8 @@ count_keys(const together *t)
  * keys; `conditions`: of dp_join_condition *.
  */
 List *
-dp_block_join_keys(const dp_block *block, const List *bases,
-				   const List *conditions)
+dp_keys_join(const dp_block *block, const List *bases,
+			 const List *conditions)
 {
 	together	t = {block, bases, conditions};
 	List	   *combined = NIL;

@@ -9,6 +9,6 @@
 #include "nodes/primnodes.h"
 
 /* ---- key.c ---- */
-extern Var *dp_block_column_of_extreme(Node *node);
+extern Var *dp_keys_column_of_extreme(Node *node);
 
 #endif							/* KEYS_INTERNAL_H */

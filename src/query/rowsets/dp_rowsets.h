@@ -92,31 +92,31 @@ typedef struct dp_block
 } dp_block;
 
 /* ---- levels as trees (make_level.c, united.c) ---- */
-extern Node *dp_block_widened(Node *node);
-extern Query *dp_block_make_level(List *entries);
-extern Node *dp_block_make_item(int n);
-extern RangeTblEntry *dp_block_subquery_entry(Query *subquery);
-extern TargetEntry *dp_block_add_target(List **targets, Node *expression,
-										const char *name);
-extern void dp_block_unite(Query *level, List *entries);
-extern RangeTblEntry *dp_block_join_entry(JoinType type);
-extern Query *dp_block_distinct_columns(Query *query, const List *columns);
-extern Node *dp_block_null_test(Node *value, NullTestType type);
+extern Node *dp_rowsets_widened(Node *node);
+extern Query *dp_rowsets_make_level(List *entries);
+extern Node *dp_rowsets_make_item(int n);
+extern RangeTblEntry *dp_rowsets_subquery_entry(Query *subquery);
+extern TargetEntry *dp_rowsets_add_target(List **targets, Node *expression,
+										  const char *name);
+extern void dp_rowsets_unite(Query *level, List *entries);
+extern RangeTblEntry *dp_rowsets_join_entry(JoinType type);
+extern Query *dp_rowsets_distinct_columns(Query *query, const List *columns);
+extern Node *dp_rowsets_null_test(Node *value, NullTestType type);
 
 /* The position of the first aggregate among the inner query's targets. */
 static inline int
-dp_block_first_aggregate(const dp_block *block)
+dp_rowsets_first_aggregate(const dp_block *block)
 {
 	return list_length(block->keys) + (block->many ? 1 : 0);
 }
 
 /* The call of the n-th dp_ aggregate. */
 static inline Aggref *
-dp_block_aggregate(const dp_block *block, int n)
+dp_rowsets_aggregate(const dp_block *block, int n)
 {
 	return castNode(Aggref, ((TargetEntry *)
 							 list_nth(block->inner->targetList,
-									  dp_block_first_aggregate(block) +
+									  dp_rowsets_first_aggregate(block) +
 									  n))->expr);
 }
 
@@ -134,26 +134,26 @@ typedef struct dp_unit_level
 								 * joined with it */
 } dp_unit_level;
 
-extern List *dp_block_unit_levels(const dp_block *block);
-extern List *dp_block_row_leaves(const dp_block *block);
+extern List *dp_rowsets_unit_levels(const dp_block *block);
+extern List *dp_rowsets_row_leaves(const dp_block *block);
 
 /*
  * Is each row made of one row of each source?  May a row be in several groups
  * because of a key?
  */
-extern bool dp_block_joins_plainly(const Query *level);
-extern bool dp_block_key_spreads(const dp_block *block, int n);
+extern bool dp_rowsets_joins_plainly(const Query *level);
+extern bool dp_rowsets_key_spreads(const dp_block *block, int n);
 
 /* Does each unit have at most one row among those that a block reads? */
 static inline bool
-dp_block_groups_once(const dp_block *block)
+dp_rowsets_groups_once(const dp_block *block)
 {
 	return block->once;
 }
 
 /* Is each row a unit, so that it may be joined with at most one row? */
 static inline bool
-dp_block_joins_once(const dp_block *block)
+dp_rowsets_joins_once(const dp_block *block)
 {
 	return block->sources != NIL && (!block->many || block->single);
 }
@@ -172,7 +172,7 @@ dp_block_joins_once(const dp_block *block)
 /* Most bytes of a named row outside of its page (named_rows.c). */
 #define DP_ROW_DEFAULTS ((Size) 16 * 1024)
 
-extern dp_block *dp_block_name_private(const dp_block *block);
+extern dp_block *dp_rowsets_name_private(const dp_block *block);
 
 /*
  * Called for each block found, with the block and the range table entry that
@@ -185,25 +185,25 @@ typedef void (*dp_block_consumer) (dp_block *block, RangeTblEntry *entry,
  * To be called after that: count the references to each WITH query
  * (with_query.c).
  */
-extern void dp_block_recount_with(Query *query);
+extern void dp_rowsets_recount_with(Query *query);
 
 /*
  * An expression of a verified level over the columns of leaves (leaf.c): the
  * varno of Vars is the leaf's number, 1 for the protected relation.
  */
-extern Node *dp_block_rowset_base(Query *query, Node *expression);
+extern Node *dp_rowsets_base(Query *query, Node *expression);
 
-extern bool dp_block_proved_not_null(Oid relid, AttrNumber attnum,
-									 Snapshot snapshot);
+extern bool dp_rowsets_proved_not_null(Oid relid, AttrNumber attnum,
+									   Snapshot snapshot);
 
 /*
  * Does the relation provably have one row per unit?  And the refusal if not.
  */
-extern bool dp_block_has_one_row(const dp_relation *relation,
-								 Snapshot snapshot);
-extern dp_refusal *dp_block_refuse_many(const dp_relation *relation);
-extern bool dp_block_is_key(Oid relid, const List *columns,
-							Snapshot snapshot);
+extern bool dp_rowsets_prove_one_row(const dp_relation *relation,
+									 Snapshot snapshot);
+extern dp_refusal *dp_rowsets_refuse_many(const dp_relation *relation);
+extern bool dp_rowsets_is_key(Oid relid, const List *columns,
+							  Snapshot snapshot);
 
 /*
  * The rows a block reads.
@@ -237,66 +237,66 @@ typedef struct dp_rowset
 
 /* Does a level below a block's own group its rows, by unit? */
 static inline bool
-dp_block_is_grouped(const Query *level)
+dp_rowsets_is_grouped(const Query *level)
 {
 	return level->groupClause != NIL;
 }
 
 /* Is the join a semijoin or antijoin? */
 static inline bool
-dp_block_only_asks(const JoinExpr *join)
+dp_rowsets_only_asks(const JoinExpr *join)
 {
 	return join->jointype == JOIN_SEMI || join->jointype == JOIN_ANTI;
 }
 
-extern dp_refusal *dp_block_rowset_verify(Query *query, List *cte_stack,
-										  dp_rowset *rowset);
+extern dp_refusal *dp_rowsets_verify(Query *query, List *cte_stack,
+									 dp_rowset *rowset);
 
 /* ---- make_level.c ---- */
-extern List *dp_block_add_conjuncts(List *conjuncts, Node *condition);
-extern Node *dp_block_and(List *conjuncts);
-extern bool dp_block_is_equality(const OpExpr *comparison);
-extern void dp_block_name_columns(RangeTblEntry *entry, int n,
-								  const char *name);
-extern void dp_block_group_by_all(Query *level);
-extern void dp_block_add_distinct(Query *query, Node *value);
+extern List *dp_rowsets_add_conjuncts(List *conjuncts, Node *condition);
+extern Node *dp_rowsets_and(List *conjuncts);
+extern bool dp_rowsets_is_equality(const OpExpr *comparison);
+extern void dp_rowsets_name_columns(RangeTblEntry *entry, int n,
+									const char *name);
+extern void dp_rowsets_group_by_all(Query *level);
+extern void dp_rowsets_add_distinct(Query *query, Node *value);
 
 /* ---- hoist.c ---- */
-extern Node *dp_block_rowset_hoist(Node *expression, dp_rowset *rowset);
-extern bool dp_block_refers_outside(Node *node, int level);
+extern Node *dp_rowsets_hoist(Node *expression, dp_rowset *rowset);
+extern bool dp_rowsets_refers_outside(Node *node, int level);
 
 /* ---- list_rows.c ---- */
-extern dp_refusal *dp_block_check_lists(const Query *query,
-										const dp_rowset *rowset);
+extern dp_refusal *dp_rowsets_check_lists(const Query *query,
+										  const dp_rowset *rowset);
 
 /* ---- named_groups.c ---- */
-extern Node *dp_block_naming_lists(const JoinExpr *join, const Query *query);
-extern void dp_block_forget_naming(Query *inner);
-extern dp_refusal *dp_block_check_naming(const Query *query,
-										 const dp_rowset *rowset,
-										 const List *keys,
-										 const List *aggregates);
+extern Node *dp_rowsets_naming_lists(const JoinExpr *join, const Query *query);
+extern void dp_rowsets_forget_naming(Query *inner);
+extern dp_refusal *dp_rowsets_check_naming(const Query *query,
+										   const dp_rowset *rowset,
+										   const List *keys,
+										   const List *aggregates);
 
 /* ---- leaf.c ---- */
-extern List *dp_block_list_items(const Query *level);
-extern int	dp_block_leaf_number(const RangeTblEntry *entry);
-extern dp_leaf *dp_block_leaf(const dp_rowset *rowset, int number);
-extern bool dp_block_has_join(const dp_rowset *rowset);
-extern Oid	dp_block_relation_of(const dp_rowset *rowset, Node *base,
-								 bool *nullable);
-extern Var *dp_block_above_joins(const Query *query, Var *column);
-extern void dp_block_keep_full(Query *inner);
+extern List *dp_rowsets_list_items(const Query *level);
+extern int	dp_rowsets_leaf_number(const RangeTblEntry *entry);
+extern dp_leaf *dp_rowsets_leaf(const dp_rowset *rowset, int number);
+extern bool dp_rowsets_has_join(const dp_rowset *rowset);
+extern Oid	dp_rowsets_relation_of(const dp_rowset *rowset, Node *base,
+								   bool *nullable);
+extern Var *dp_rowsets_above_joins(const Query *query, Var *column);
+extern void dp_rowsets_keep_full(Query *inner);
 
 /* ---- unit_levels.c ---- */
-extern Node *dp_block_bounds_of_groups(Node *base);
-extern void dp_block_group_asked(Query *query, dp_rowset *rowset);
-extern dp_refusal *dp_block_check_groups(Query *query,
-										 const dp_rowset *rowset);
-extern bool dp_block_reads_once(const dp_block *block);
+extern Node *dp_rowsets_bounds_of_groups(Node *base);
+extern void dp_rowsets_group_asked(Query *query, dp_rowset *rowset);
+extern dp_refusal *dp_rowsets_check_groups(Query *query,
+										   const dp_rowset *rowset);
+extern bool dp_rowsets_reads_once(const dp_block *block);
 
 /* ---- join.c ---- */
-extern dp_refusal *dp_block_check_join(Query *query,
-									   const dp_rowset *rowset);
+extern dp_refusal *dp_rowsets_check_join(Query *query,
+										 const dp_rowset *rowset);
 /* A condition over base columns. */
 typedef struct dp_join_condition
 {
@@ -308,21 +308,22 @@ typedef struct dp_join_condition
 								 * there are (named_groups.c) */
 } dp_join_condition;
 
-extern List *dp_block_join_conditions(Query *query);
-extern void dp_block_find_join_keys(const Query *query,
-									const List *conditions,
-									const dp_rowset *rowset, dp_block *block);
+extern List *dp_rowsets_join_conditions(Query *query);
+extern void dp_rowsets_find_join_keys(const Query *query,
+									  const List *conditions,
+									  const dp_rowset *rowset,
+									  dp_block *block);
 
 /* ---- named_rows.c ---- */
-extern Query *dp_block_entry_query(Query *level, RangeTblEntry *joined);
-extern void dp_block_name_rows(dp_rowset *rowset, dp_block *block);
-extern dp_refusal *dp_block_select_rows(dp_block *block);
+extern Query *dp_rowsets_entry_query(Query *level, RangeTblEntry *joined);
+extern void dp_rowsets_name_rows(dp_rowset *rowset, dp_block *block);
+extern dp_refusal *dp_rowsets_select_rows(dp_block *block);
 
 /* ---- unit.c ---- */
-extern dp_refusal *dp_block_check_unit_type(const dp_relation *relation);
-extern Expr *dp_block_rowset_unit(Query *query, const dp_rowset *rowset);
+extern dp_refusal *dp_rowsets_check_unit_type(const dp_relation *relation);
+extern Expr *dp_rowsets_unit(Query *query, const dp_rowset *rowset);
 
 /* ---- inline_function.c ---- */
-extern List *dp_block_inline_functions(Query *query, List **inval_items);
+extern List *dp_rowsets_inline_functions(Query *query, List **inval_items);
 
 #endif							/* DP_ROWSETS_H */

@@ -90,7 +90,7 @@ block_is_joined(const SubLink *link, List *cte_stack)
 	if (!IsA(subquery, Query) || (link->subLinkType != EXISTS_SUBLINK &&
 								  link->subLinkType != ANY_SUBLINK))
 		return false;
-	if (dp_block_reads_private((Query *) subquery, cte_stack))
+	if (dp_rowsets_reads_private((Query *) subquery, cte_stack))
 		return true;
 	return subquery->jointree->fromlist != NIL &&
 		(contain_vars_of_level((Node *) subquery, 1) ||
@@ -177,7 +177,7 @@ drop_limit(Query *subquery)
 	int64		limit;
 
 	if (subquery->limitCount != NULL &&
-		dp_rules_written_number(subquery->limitCount, &isnull, &limit) &&
+		dp_expressions_written_number(subquery->limitCount, &isnull, &limit) &&
 		(isnull || limit > 0))
 		subquery->limitCount = NULL;
 }
@@ -192,7 +192,7 @@ find_output(Node *inside, const Query *subquery)
 		TargetEntry *target = lfirst(lc);
 
 		if (equal(target->expr, inside) &&
-			(!dp_block_is_grouped(subquery) || IsA(inside, Aggref) ||
+			(!dp_rowsets_is_grouped(subquery) || IsA(inside, Aggref) ||
 			 is_group_key(subquery, target)))
 			return target;
 	}
@@ -209,8 +209,9 @@ output_of(Node *inside, correlation *c)
 	if (target == NULL)
 	{
 		c->missing = c->missing ||
-			(dp_block_is_grouped(subquery) && !IsA(inside, Aggref));
-		target = dp_block_add_target(&subquery->targetList, inside, "column");
+			(dp_rowsets_is_grouped(subquery) && !IsA(inside, Aggref));
+		target = dp_rowsets_add_target(&subquery->targetList, inside,
+									   "column");
 	}
 	return (Node *) makeVarFromTargetEntry(c->item, target);
 }
@@ -228,9 +229,9 @@ raise_mutator(Node *node, void *context)
 		return NULL;
 	if ((IsA(node, Var) && ((Var *) node)->varlevelsup == 0) ||
 		(IsA(node, Aggref) && ((Aggref *) node)->agglevelsup == 0) ||
-		(IsA(node, CoalesceExpr) && !dp_block_is_grouped(c->subquery) &&
+		(IsA(node, CoalesceExpr) && !dp_rowsets_is_grouped(c->subquery) &&
 		 !contain_vars_of_level(node, 1)) ||
-		(dp_block_is_grouped(c->subquery) && !IsA(node, Const) &&
+		(dp_rowsets_is_grouped(c->subquery) && !IsA(node, Const) &&
 		 find_output(node, c->subquery) != NULL))
 		return output_of(copyObject(node), c);
 	if (IsA(node, Var))
@@ -247,10 +248,10 @@ raise_mutator(Node *node, void *context)
 static void
 exists_add_key(Var *column, Query *subquery)
 {
-	dp_block_group_by(subquery,
-					  dp_block_add_target(&subquery->targetList,
-										  copyObject((Node *) column),
-										  "column"));
+	dp_rowsets_group_by(subquery,
+						dp_rowsets_add_target(&subquery->targetList,
+											  copyObject((Node *) column),
+											  "column"));
 }
 
 /*
@@ -264,8 +265,8 @@ exists_add_keys(const Node *conjunct, Query *subquery)
 	const OpExpr *equality = (const OpExpr *) conjunct;
 	int			i;
 
-	if (!dp_block_is_grouped(subquery) || subquery->groupingSets != NIL ||
-		!IsA(conjunct, OpExpr) || !dp_block_is_equality(equality))
+	if (!dp_rowsets_is_grouped(subquery) || subquery->groupingSets != NIL ||
+		!IsA(conjunct, OpExpr) || !dp_rowsets_is_equality(equality))
 		return;
 	for (i = 0; i < 2; i++)
 	{
@@ -291,7 +292,7 @@ take_conditions(Node **clause, correlation *c)
 	List	   *left = NIL;
 	ListCell   *lc;
 
-	foreach(lc, dp_block_add_conjuncts(NIL, *clause))
+	foreach(lc, dp_rowsets_add_conjuncts(NIL, *clause))
 	{
 		Node	   *conjunct = lfirst(lc);
 
@@ -305,7 +306,7 @@ take_conditions(Node **clause, correlation *c)
 			exists_add_keys(conjunct, c->subquery);
 		taken = lappend(taken, raise_mutator(conjunct, c));
 	}
-	*clause = dp_block_and(left);
+	*clause = dp_rowsets_and(left);
 	return taken;
 }
 
@@ -333,7 +334,7 @@ test_conditions(const SubLink *link, bool negated, correlation *c)
 	List	   *conditions = NIL;
 	ListCell   *lc;
 
-	foreach(lc, dp_block_add_conjuncts(NIL, test_mutator(link->testexpr, c)))
+	foreach(lc, dp_rowsets_add_conjuncts(NIL, test_mutator(link->testexpr, c)))
 	{
 		BooleanTest *test;
 
@@ -356,12 +357,12 @@ test_conditions(const SubLink *link, bool negated, correlation *c)
 static dp_refusal *
 refuse_reference(void)
 {
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1, NULL,
-							"Compare with columns of the outer query in the "
-							"subquery's own WHERE, in conditions that AND "
-							"connects; where it groups, by its keys.",
-							"a subquery over private rows refers to the outer "
-							"query elsewhere than in its WHERE");
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1, NULL,
+						  "Compare with columns of the outer query in the "
+						  "subquery's own WHERE, in conditions that AND "
+						  "connects; where it groups, by its keys.",
+						  "a subquery over private rows refers to the outer "
+						  "query elsewhere than in its WHERE");
 }
 
 /*
@@ -396,15 +397,15 @@ barrier(const Query *subquery)
 static dp_refusal *
 refuse_barrier(const char *clause)
 {
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-							"It would be computed again for every private "
-							"row.",
-							"Leave it out; or compute it in a subquery in "
-							"FROM, and compare with its columns.",
-							"%s is not supported in a subquery that refers to "
-							"the outer query and is evaluated for private "
-							"rows",
-							clause);
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+						  "It would be computed again for every private "
+						  "row.",
+						  "Leave it out; or compute it in a subquery in "
+						  "FROM, and compare with its columns.",
+						  "%s is not supported in a subquery that refers to "
+						  "the outer query and is evaluated for private "
+						  "rows",
+						  clause);
 }
 
 /* whole_from: FROM as one item. */
@@ -415,7 +416,7 @@ whole_from(const FromExpr *from)
 	ListCell   *lc;
 
 	for_each_from(lc, from->fromlist, 1)
-		whole = dp_block_join_items(whole, lfirst(lc));
+		whole = dp_rowsets_join_items(whole, lfirst(lc));
 	return whole;
 }
 
@@ -436,7 +437,7 @@ pull_up(const Query *query, const SubLink *link, bool negated,
 	List	   *test = NIL;
 	const char *clause;
 
-	dp_bridge_ungroup(subquery);
+	dp_base_ungroup(subquery);
 	if (exists)
 		drop_limit(subquery);
 	if (!subquery->hasTargetSRFs && subquery->setOperations == NULL &&
@@ -454,7 +455,7 @@ pull_up(const Query *query, const SubLink *link, bool negated,
 		test = test_conditions(link, negated, &c);
 	*tested = list_length(test);
 	*conditions = list_concat(*conditions, test);
-	*entry = dp_block_subquery_entry(subquery);
+	*entry = dp_rowsets_subquery_entry(subquery);
 	return NULL;
 }
 
@@ -473,27 +474,27 @@ add_join(Query *query, const SubLink *link, bool negated, List **joins)
 	query->rtable = lappend(query->rtable, entry);
 	join->jointype = negated ? JOIN_ANTI : JOIN_SEMI;
 	join->larg = whole_from(query->jointree);
-	join->rarg = dp_block_make_item(list_length(query->rtable));
-	join->quals = dp_block_and(conditions);
+	join->rarg = dp_rowsets_make_item(list_length(query->rtable));
+	join->quals = dp_rowsets_and(conditions);
 	query->jointree->fromlist = list_make1(join);
 	*joins = lappend(*joins, join);
 	return NULL;
 }
 
 /*
- * dp_block_join_subqueries
+ * dp_rowsets_join_subqueries
  *	  Turn the subqueries in a level's WHERE that read private rows, or refer
  *	  to the level's rows, into joins; *joins: of JoinExpr *, from the inside
  *	  out, whose right sides are not verified yet.
  */
 dp_refusal *
-dp_block_join_subqueries(Query *query, List *cte_stack, List **joins)
+dp_rowsets_join_subqueries(Query *query, List *cte_stack, List **joins)
 {
 	List	   *left = NIL;
 	ListCell   *lc;
 
 	*joins = NIL;
-	foreach(lc, dp_block_add_conjuncts(NIL, query->jointree->quals))
+	foreach(lc, dp_rowsets_add_conjuncts(NIL, query->jointree->quals))
 	{
 		Node	   *conjunct = lfirst(lc);
 		bool		negated;
@@ -510,7 +511,7 @@ dp_block_join_subqueries(Query *query, List *cte_stack, List **joins)
 			return refusal;
 	}
 	if (*joins != NIL)
-		query->jointree->quals = dp_block_and(left);
+		query->jointree->quals = dp_rowsets_and(left);
 	return NULL;
 }
 
@@ -574,28 +575,28 @@ typedef struct group_join
 static dp_refusal *
 refuse_comparison(void)
 {
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-							"Under OR, and in CASE, FILTER and columns, it is "
-							"looked up among groups of equal rows.",
-							"Compare with columns of the outer query by =, in "
-							"conditions that AND connects; or compute it in a "
-							"subquery in FROM, grouped by the privacy unit: "
-							"max(x) > y tells whether some x is.",
-							"a subquery that is not a condition of WHERE is "
-							"compared with the outer query by other operators "
-							"than =");
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+						  "Under OR, and in CASE, FILTER and columns, it is "
+						  "looked up among groups of equal rows.",
+						  "Compare with columns of the outer query by =, in "
+						  "conditions that AND connects; or compute it in a "
+						  "subquery in FROM, grouped by the privacy unit: "
+						  "max(x) > y tells whether some x is.",
+						  "a subquery that is not a condition of WHERE is "
+						  "compared with the outer query by other operators "
+						  "than =");
 }
 
 static dp_refusal *
 refuse_null(void)
 {
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-							"If no row is equal, NULLs among them make it "
-							"NULL, which is not the same as false here.",
-							"Use EXISTS or NOT EXISTS; or write IN (..) IS "
-							"TRUE.",
-							"IN or NOT IN is not supported here for what it "
-							"compares");
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+						  "If no row is equal, NULLs among them make it "
+						  "NULL, which is not the same as false here.",
+						  "Use EXISTS or NOT EXISTS; or write IN (..) IS "
+						  "TRUE.",
+						  "IN or NOT IN is not supported here for what it "
+						  "compares");
 }
 
 /* ---- conditions ---- */
@@ -624,7 +625,7 @@ inner_side(const OpExpr *equality, int item)
 {
 	int			i;
 
-	if (!IsA(equality, OpExpr) || !dp_block_is_equality(equality))
+	if (!IsA(equality, OpExpr) || !dp_rowsets_is_equality(equality))
 		return -1;
 	for (i = 0; i < 2; i++)
 		if (is_of_item(list_nth(equality->args, i), item) &&
@@ -639,7 +640,7 @@ exists_column_of(const group_join *joined, int n)
 	TargetEntry *target = list_nth(joined->groups->targetList, n - 1);
 	Var		   *column = makeVarFromTargetEntry(joined->item, target);
 
-	return dp_bridge_add_nulling((Node *) column, joined->join);
+	return dp_base_add_nulling((Node *) column, joined->join);
 }
 
 /* Turn an expression of the subquery into a column of the groups. */
@@ -649,7 +650,8 @@ exists_add_column(group_join *joined, Node *side)
 	Node	   *inside = copyObject(side);
 
 	ChangeVarNodes(inside, joined->item, 1, 0);
-	(void) dp_block_add_target(&joined->groups->targetList, inside, "column");
+	(void) dp_rowsets_add_target(&joined->groups->targetList, inside,
+								 "column");
 }
 
 /* Turn the conditions into ones on groups, with each compared column a key. */
@@ -684,8 +686,8 @@ exists_compare_groups(group_join *joined, const List *conditions)
 static void
 begin_groups(group_join *joined, RangeTblEntry *entry, const Query *query)
 {
-	joined->groups = dp_block_make_level(list_make1(entry));
-	joined->groups->jointree->fromlist = list_make1(dp_block_make_item(1));
+	joined->groups = dp_rowsets_make_level(list_make1(entry));
+	joined->groups->jointree->fromlist = list_make1(dp_rowsets_make_item(1));
 	IncrementVarSublevelsUp((Node *) entry->subquery, 1, 1);
 	joined->item = list_length(query->rtable) + 1;
 	joined->join = joined->item + 1;
@@ -698,12 +700,12 @@ add_group_join(group_join *joined, marking *m)
 	JoinExpr   *join = makeNode(JoinExpr);
 
 	query->rtable = lappend(query->rtable,
-							dp_block_subquery_entry(joined->groups));
-	query->rtable = lappend(query->rtable, dp_block_join_entry(JOIN_LEFT));
+							dp_rowsets_subquery_entry(joined->groups));
+	query->rtable = lappend(query->rtable, dp_rowsets_join_entry(JOIN_LEFT));
 	join->jointype = JOIN_LEFT;
 	join->larg = whole_from(query->jointree);
-	join->rarg = dp_block_make_item(joined->item);
-	join->quals = dp_block_and(joined->conditions);
+	join->rarg = dp_rowsets_make_item(joined->item);
+	join->quals = dp_rowsets_and(joined->conditions);
 	join->rtindex = joined->join;
 	query->jointree->fromlist = list_make1(join);
 	return m->verify(query, join, m->cte_stack, m->rowset);
@@ -718,7 +720,7 @@ add_group_join(group_join *joined, marking *m)
 static Node *
 found(const group_join *joined)
 {
-	return dp_block_null_test(exists_column_of(joined, 1), IS_NOT_NULL);
+	return dp_rowsets_null_test(exists_column_of(joined, 1), IS_NOT_NULL);
 }
 
 static CaseWhen *
@@ -756,9 +758,9 @@ compares_units(const OpExpr *compared, const group_join *joined,
 	Node	   *outside = list_nth(compared->args, 1 - side);
 
 	return IsA(inside, Var) &&
-		list_member_int(dp_block_unit_outputs(joined->groups, m->rowset),
+		list_member_int(dp_rowsets_unit_outputs(joined->groups, m->rowset),
 						((Var *) inside)->varattno) &&
-		dp_block_names_unit(m->query, outside, m->rowset);
+		dp_rowsets_names_unit(m->query, outside, m->rowset);
 }
 
 /*
@@ -815,15 +817,15 @@ make_unknown(const SubLink *link, int at, marking *m)
 																	 at));
 	if (m->refusal != NULL)
 		return NULL;
-	dp_block_group_by_all(joined.groups);
+	dp_rowsets_group_by_all(joined.groups);
 	inside = copyObject(list_nth(compared->args, side));
 	exists_add_column(&joined,
-					  dp_block_of_all(F_BOOL_OR, dp_block_null_test(inside,
+					  dp_rowsets_of_all(F_BOOL_OR, dp_rowsets_null_test(inside,
 																	IS_NULL)));
 	joined.groups->hasAggs = true;
 	m->refusal = add_group_join(&joined, m);
-	compared_null = dp_block_null_test(list_nth(compared->args, 1 - side),
-									   IS_NULL);
+	compared_null = dp_rowsets_null_test(list_nth(compared->args, 1 - side),
+										 IS_NULL);
 	some_null = exists_column_of(&joined,
 								 list_length(joined.groups->targetList));
 	return make_and_qual(found(&joined), (Node *)
@@ -848,7 +850,7 @@ exists_make_value(const SubLink *link, bool loose, marking *m)
 	m->refusal = exists_compare_groups(&joined, conditions);
 	if (m->refusal != NULL)
 		return NULL;
-	dp_block_group_by_all(joined.groups);
+	dp_rowsets_group_by_all(joined.groups);
 	m->refusal = add_group_join(&joined, m);
 	if (m->refusal != NULL)
 		return NULL;
@@ -978,7 +980,7 @@ mark_where(marking *m)
 	List	   *conjuncts = NIL;
 	ListCell   *lc;
 
-	foreach(lc, dp_block_add_conjuncts(NIL, m->query->jointree->quals))
+	foreach(lc, dp_rowsets_add_conjuncts(NIL, m->query->jointree->quals))
 	{
 		Node	   *conjunct = lfirst(lc);
 
@@ -986,19 +988,19 @@ mark_where(marking *m)
 			conjunct = mark_condition(conjunct, m);
 		conjuncts = lappend(conjuncts, conjunct);
 	}
-	m->query->jointree->quals = dp_block_and(conjuncts);
+	m->query->jointree->quals = dp_rowsets_and(conjuncts);
 }
 
 /*
- * dp_block_mark_subqueries
+ * dp_rowsets_mark_subqueries
  *	  Turn subqueries in a level's expressions, over private rows or compared
  *	  with the level's rows, into joins; except conjuncts of WHERE that are
  *	  such subqueries, and join conditions.  `top`: it is the block's own
  *	  level.  `verify` verifies what is joined.
  */
 dp_refusal *
-dp_block_mark_subqueries(Query *query, bool top, List *cte_stack,
-						 dp_rowset *rowset, dp_join_verifier verify)
+dp_rowsets_mark_subqueries(Query *query, bool top, List *cte_stack,
+						   dp_rowset *rowset, dp_join_verifier verify)
 {
 	marking		m = {query, cte_stack, rowset, verify};
 	Node	   *targets = (Node *) query->targetList;
@@ -1010,7 +1012,7 @@ dp_block_mark_subqueries(Query *query, bool top, List *cte_stack,
 	if (checkExprHasSubLink(targets) ||
 		checkExprHasSubLink(query->havingQual))
 	{
-		bool		grouped = top || dp_block_is_grouped(query);
+		bool		grouped = top || dp_rowsets_is_grouped(query);
 
 		targets = grouped ? group_mutator(targets, &m) :
 			mark_mutator(targets, &m);

@@ -39,15 +39,15 @@ refers_outside(Node *node, const dp_walk *walk)
 }
 
 /*
- * dp_block_refers_outside
+ * dp_rowsets_refers_outside
  *	  Does a query, or an expression, refer to a query level above its own, or
  *	  above the one `level` levels further out?
  */
 bool
-dp_block_refers_outside(Node *node, int level)
+dp_rowsets_refers_outside(Node *node, int level)
 {
-	return dp_bridge_contains(node, refers_outside, &level,
-							  QTW_EXAMINE_RTES_BEFORE);
+	return dp_base_contains(node, refers_outside, &level,
+							QTW_EXAMINE_RTES_BEFORE);
 }
 
 /* ---- what becomes a parameter ---- */
@@ -71,10 +71,10 @@ make_parameter(Query *query, Node *like, dp_rowset *rowset)
 static Query *
 select_link(SubLink *link)
 {
-	Query	   *query = dp_block_make_level(NIL);
+	Query	   *query = dp_rowsets_make_level(NIL);
 
 	query->hasSubLinks = true;
-	(void) dp_block_add_target(&query->targetList, (Node *) link, "found");
+	(void) dp_rowsets_add_target(&query->targetList, (Node *) link, "found");
 	return query;
 }
 
@@ -125,7 +125,7 @@ search_array(const SubLink *in, dp_rowset *rowset)
 	search->inputcollid = test->inputcollid;
 	search->location = in->location;
 	search->args =
-		list_make2(dp_block_rowset_hoist(linitial(test->args), rowset),
+		list_make2(dp_rowsets_hoist(linitial(test->args), rowset),
 				   relabel(make_parameter(select_link(link), (Node *) link,
 										  rowset),
 						   exprType(lsecond(test->args))));
@@ -138,7 +138,7 @@ hoist_link(SubLink *link, dp_rowset *rowset)
 	Query	   *query = (Query *) link->subselect;
 	Node	   *search;
 
-	if (!IsA(query, Query) || dp_block_refers_outside((Node *) query, 0))
+	if (!IsA(query, Query) || dp_rowsets_refers_outside((Node *) query, 0))
 		return (Node *) link;
 	switch (link->subLinkType)
 	{
@@ -169,12 +169,12 @@ hoist_mutator(Node *node, void *context)
 }
 
 /*
- * dp_block_rowset_hoist
+ * dp_rowsets_hoist
  *	  Copy an expression over private rows, with its uncorrelated subqueries
  *	  replaced by parameters and added to the rowset.
  */
 Node *
-dp_block_rowset_hoist(Node *expression, dp_rowset *rowset)
+dp_rowsets_hoist(Node *expression, dp_rowset *rowset)
 {
 	return hoist_mutator(expression, rowset);
 }

@@ -92,8 +92,8 @@ inline_functions(Query *query, List **inval_items, int depth)
 							 "PL/pgSQL.")));
 		(void) inline_functions(body, inval_items, depth + 1);
 		if (!dp_catalog_has_aggregate((Node *) body) &&
-			!dp_bridge_contains((Node *) body, is_protected, NULL,
-								QTW_EXAMINE_RTES_BEFORE))
+			!dp_base_contains((Node *) body, is_protected, NULL,
+							  QTW_EXAMINE_RTES_BEFORE))
 			continue;
 		entry->rtekind = RTE_SUBQUERY;
 		entry->subquery = body;
@@ -106,12 +106,12 @@ inline_functions(Query *query, List **inval_items, int depth)
 }
 
 /*
- * dp_block_inline_functions
+ * dp_rowsets_inline_functions
  *	  Replace functions in FROM of a level that reach private rows by their
  *	  queries, and return these.
  */
 List *
-dp_block_inline_functions(Query *query, List **inval_items)
+dp_rowsets_inline_functions(Query *query, List **inval_items)
 {
 	return inline_functions(query, inval_items, 0);
 }

@@ -60,8 +60,8 @@ static bool
 equates_units(const Node *condition, const List *conditions,
 			  const join_walk *walk, Relids *a, Relids *b)
 {
-	return dp_block_equates_units(condition, conditions, walk->query,
-								  walk->rowset, a, b);
+	return dp_rowsets_equates_units(condition, conditions, walk->query,
+									walk->rowset, a, b);
 }
 
 /* The class that contains all of the items, or NULL. */
@@ -94,7 +94,7 @@ join_unite(List *classes, Relids a, Relids b)
 static void
 join_apply(join_side *side, Node *condition, const join_walk *walk)
 {
-	List	   *conditions = dp_block_add_conjuncts(NIL, condition);
+	List	   *conditions = dp_rowsets_add_conjuncts(NIL, condition);
 	ListCell   *lc;
 	Relids		a;
 	Relids		b;
@@ -109,40 +109,40 @@ join_apply(join_side *side, Node *condition, const join_walk *walk)
 static dp_refusal *
 refuse_left_over(void)
 {
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-							"Rows without a partner would belong to no "
-							"privacy unit, and would show which values no "
-							"unit has.",
-							"Use an inner join; public groups without rows "
-							"are returned anyway.",
-							"an outer join that keeps rows without private "
-							"ones is not supported below a private aggregate");
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+						  "Rows without a partner would belong to no "
+						  "privacy unit, and would show which values no "
+						  "unit has.",
+						  "Use an inner join; public groups without rows "
+						  "are returned anyway.",
+						  "an outer join that keeps rows without private "
+						  "ones is not supported below a private aggregate");
 }
 
 static dp_refusal *
 refuse_mixture(void)
 {
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-							"A row of the result would be made from rows of "
-							"two privacy units.",
-							"Join them on the columns that name their units, "
-							"or on all columns of a key that leads to them; "
-							"for an outer join, in its own condition.",
-							"private relations are joined other than on "
-							"their privacy units");
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+						  "A row of the result would be made from rows of "
+						  "two privacy units.",
+						  "Join them on the columns that name their units, "
+						  "or on all columns of a key that leads to them; "
+						  "for an outer join, in its own condition.",
+						  "private relations are joined other than on "
+						  "their privacy units");
 }
 
 static dp_refusal *
 refuse_subquery(void)
 {
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-							"Whether a row counts would depend on the rows of "
-							"other privacy units.",
-							"Compare the columns that name their units with "
-							"=: for EXISTS in its own WHERE; for IN they may "
-							"be the compared columns.",
-							"a subquery over private rows is not compared on "
-							"privacy units");
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+						  "Whether a row counts would depend on the rows of "
+						  "other privacy units.",
+						  "Compare the columns that name their units with "
+						  "=: for EXISTS in its own WHERE; for IN they may "
+						  "be the compared columns.",
+						  "a subquery over private rows is not compared on "
+						  "privacy units");
 }
 
 /* An outer join: items of `left_out` have rows only if its condition holds. */
@@ -150,7 +150,7 @@ static void
 join_outer(join_side *kept, join_side *left_out, Node *condition,
 		   join_walk *walk, dp_refusal *(*refuse_others) (void))
 {
-	List	   *conditions = dp_block_add_conjuncts(NIL, condition);
+	List	   *conditions = dp_rowsets_add_conjuncts(NIL, condition);
 	ListCell   *lc;
 	ListCell   *lc2;
 
@@ -193,20 +193,20 @@ settle_units(Node *condition, const join_walk *walk)
 	Relids		a;
 	Relids		b;
 
-	foreach(lc, dp_block_add_conjuncts(NIL, condition))
+	foreach(lc, dp_rowsets_add_conjuncts(NIL, condition))
 	{
 		const BooleanTest *test = lfirst(lc);
 
 		if (IsA(test, BooleanTest) && test->booltesttype == IS_NOT_FALSE &&
 			equates_units((Node *) test->arg, list_make1(test->arg), walk, &a,
 						  &b) &&
-			dp_block_is_present(walk->query, a) &&
-			dp_block_is_present(walk->query, b))
+			dp_rowsets_is_present(walk->query, a) &&
+			dp_rowsets_is_present(walk->query, b))
 			conjuncts = lappend(conjuncts, test->arg);
 		else
 			conjuncts = lappend(conjuncts, lfirst(lc));
 	}
-	return dp_block_and(conjuncts);
+	return dp_rowsets_and(conjuncts);
 }
 
 /*
@@ -239,7 +239,7 @@ static bool
 equates_sides(Node *condition, const join_side *left, const join_side *right,
 			  const join_walk *walk)
 {
-	List	   *conditions = dp_block_add_conjuncts(NIL, condition);
+	List	   *conditions = dp_rowsets_add_conjuncts(NIL, condition);
 	ListCell   *lc;
 	Relids		a;
 	Relids		b;
@@ -270,7 +270,7 @@ join_full(const join_side *left, const join_side *right, JoinExpr *join,
 			 !equates_sides(join->quals, left, right, walk))
 		walk->refusal = refuse_mixture();
 	else
-		walk->refusal = dp_block_check_full(join, walk->query);
+		walk->refusal = dp_rowsets_check_full(join, walk->query);
 	if (walk->refusal != NULL)
 		return *left;
 	joined.classes = list_make1(bms_union(linitial(left->classes),
@@ -289,8 +289,8 @@ join_item(Node *item, join_walk *walk)
 	{
 		int			n = ((RangeTblRef *) item)->rtindex;
 
-		if (dp_block_is_private(rt_fetch(n, walk->query->rtable),
-								walk->rowset))
+		if (dp_rowsets_is_private(rt_fetch(n, walk->query->rtable),
+								  walk->rowset))
 			left.classes = list_make1(bms_make_singleton(n));
 		return left;
 	}
@@ -325,12 +325,12 @@ join_item(Node *item, join_walk *walk)
 static dp_refusal *
 refuse_arms(void)
 {
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1, NULL,
-							"Select the column that names the privacy unit as "
-							"it is, of one type, at the same position in all "
-							"parts.",
-							"UNION, INTERSECT or EXCEPT does not pass on the "
-							"privacy unit of its rows");
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1, NULL,
+						  "Select the column that names the privacy unit as "
+						  "it is, of one type, at the same position in all "
+						  "parts.",
+						  "UNION, INTERSECT or EXCEPT does not pass on the "
+						  "privacy unit of its rows");
 }
 
 static dp_refusal *
@@ -346,13 +346,14 @@ join_check_level(Query *query, const dp_rowset *rowset)
 		dp_refusal *refusal = NULL;
 
 		if (entry->rtekind == RTE_SUBQUERY &&
-			dp_block_leaf_of(rowset, entry) == NULL && entry->subquery != NULL)
+			dp_rowsets_leaf_of(rowset,
+							   entry) == NULL && entry->subquery != NULL)
 			refusal = join_check_level(entry->subquery, rowset);
 		if (refusal != NULL)
 			return refusal;
 	}
 	if (query->setOperations != NULL)
-		return dp_block_unit_outputs(query, rowset) == NIL ?
+		return dp_rowsets_unit_outputs(query, rowset) == NIL ?
 			refuse_arms() : NULL;
 	foreach(lc, query->jointree->fromlist)
 		all.classes = list_concat(all.classes,
@@ -364,22 +365,22 @@ join_check_level(Query *query, const dp_rowset *rowset)
 }
 
 /*
- * dp_block_check_join
+ * dp_rowsets_check_join
  *	  Refuses a verified block unless each of its rows is made from rows of one
  *	  unit.
  */
 dp_refusal *
-dp_block_check_join(Query *query, const dp_rowset *rowset)
+dp_rowsets_check_join(Query *query, const dp_rowset *rowset)
 {
 	ListCell   *lc;
 
-	if (!dp_block_has_join(rowset))
+	if (!dp_rowsets_has_join(rowset))
 		return NULL;
 	foreach(lc, rowset->leaves)
 	{
 		const dp_leaf *leaf = lfirst(lc);
 		dp_refusal *refusal = leaf->relation == NULL || !rowset->many ? NULL :
-		dp_block_check_units(leaf->relation, rowset->relation);
+		dp_rowsets_check_units(leaf->relation, rowset->relation);
 
 		if (refusal != NULL)
 			return refusal;
@@ -444,7 +445,7 @@ static void
 add_fact(const OpExpr *equality, Node *side, Node *other, Relids usable,
 		 List **facts)
 {
-	Node	   *plain = dp_bridge_unlabelled(side);
+	Node	   *plain = dp_base_unlabelled(side);
 	Relids		known = pull_varnos(NULL, other);
 	join_fact  *fact;
 
@@ -471,7 +472,7 @@ find_facts(const List *conditions)
 		const dp_join_condition *condition = lfirst(lc);
 		OpExpr	   *equality = (OpExpr *) condition->base;
 
-		if (!IsA(equality, OpExpr) || !dp_block_is_equality(equality))
+		if (!IsA(equality, OpExpr) || !dp_rowsets_is_equality(equality))
 			continue;
 		add_fact(equality, linitial(equality->args), lsecond(equality->args),
 				 condition->usable, &facts);
@@ -490,8 +491,8 @@ add_conditions(List *conditions, Query *query, Node *quals, Relids usable)
 
 	if (quals == NULL)
 		return conditions;
-	foreach(lc, dp_block_add_conjuncts(NIL, dp_block_rowset_base(query,
-																 quals)))
+	foreach(lc, dp_rowsets_add_conjuncts(NIL, dp_rowsets_base(query,
+															  quals)))
 	{
 		dp_join_condition *condition = palloc0(sizeof(dp_join_condition));
 
@@ -521,10 +522,10 @@ add_leaves(Relids leaves, const Query *query, const Node *item, bool groups)
 	}
 	entry = rt_fetch(((const RangeTblRef *) item)->rtindex, query->rtable);
 	if (entry->rtekind != RTE_SUBQUERY)
-		return bms_add_member(leaves, dp_block_leaf_number(entry));
-	if (!groups && dp_block_is_whole(entry->subquery))
+		return bms_add_member(leaves, dp_rowsets_leaf_number(entry));
+	if (!groups && dp_rowsets_is_whole(entry->subquery))
 		return leaves;
-	foreach(lc, dp_block_from(entry->subquery))
+	foreach(lc, dp_rowsets_from(entry->subquery))
 		leaves = add_leaves(leaves, entry->subquery, lfirst(lc), groups);
 	return leaves;
 }
@@ -542,7 +543,7 @@ reads_groups(const Query *level)
 		const RangeTblEntry *entry = lfirst(lc);
 
 		if (entry->rtekind == RTE_SUBQUERY &&
-			(dp_block_is_whole(entry->subquery) ||
+			(dp_rowsets_is_whole(entry->subquery) ||
 			 reads_groups(entry->subquery)))
 			return true;
 	}
@@ -567,7 +568,7 @@ level_leaves(const Query *query)
 
 	if (!reads_groups(query))
 		return NULL;
-	foreach(lc, dp_block_from(query))
+	foreach(lc, dp_rowsets_from(query))
 		leaves = add_leaves(leaves, query, lfirst(lc), false);
 	return leaves;
 }
@@ -591,7 +592,7 @@ item_conditions(Query *query, Node *item, List *conditions)
 	conditions = item_conditions(query, join->larg, conditions);
 	conditions = item_conditions(query, join->rarg, conditions);
 	before = list_length(conditions);
-	if (join->jointype == JOIN_LEFT || dp_block_only_asks(join))
+	if (join->jointype == JOIN_LEFT || dp_rowsets_only_asks(join))
 		usable = usable_leaves(query, join->rarg);
 	else if (join->jointype == JOIN_RIGHT)
 		usable = usable_leaves(query, join->larg);
@@ -600,7 +601,7 @@ item_conditions(Query *query, Node *item, List *conditions)
 	conditions = add_conditions(conditions, query, join->quals, usable);
 	for_each_from(lc, conditions, before)
 		((dp_join_condition *) lfirst(lc))->matches =
-			dp_block_naming_lists(join, query) != NULL;
+			dp_rowsets_naming_lists(join, query) != NULL;
 	return conditions;
 }
 
@@ -609,18 +610,18 @@ level_conditions(Query *query, List *conditions)
 {
 	ListCell   *lc;
 
-	foreach(lc, dp_block_from(query))
+	foreach(lc, dp_rowsets_from(query))
 		conditions = item_conditions(query, lfirst(lc), conditions);
 	return add_conditions(conditions, query, query->jointree->quals,
 						  level_leaves(query));
 }
 
 /*
- * dp_block_join_conditions
+ * dp_rowsets_join_conditions
  *	  The conditions that rows of a verified query fulfil, at all its levels.
  */
 List *
-dp_block_join_conditions(Query *query)
+dp_rowsets_join_conditions(Query *query)
 {
 	return level_conditions(query, NIL);
 }
@@ -690,7 +691,7 @@ level_other_side(const Query *query, int leaf)
 		const RangeTblEntry *entry = lfirst(lc);
 
 		if (found == NULL && entry->rtekind == RTE_SUBQUERY &&
-			!dp_block_is_nullable(query, foreach_current_index(lc) + 1))
+			!dp_rowsets_is_nullable(query, foreach_current_index(lc) + 1))
 			found = level_other_side(entry->subquery, leaf);
 	}
 	return found;
@@ -723,12 +724,12 @@ is_asked(const Query *query, const Node *item, int leaf)
 	if (is_asked(query, join->larg, leaf) ||
 		is_asked(query, join->rarg, leaf))
 		return true;
-	if (!dp_block_only_asks(join))
+	if (!dp_rowsets_only_asks(join))
 		return false;
 	entry = rt_fetch(((const RangeTblRef *) join->rarg)->rtindex,
 					 query->rtable);
 	return entry->rtekind != RTE_SUBQUERY &&
-		dp_block_leaf_number(entry) == leaf;
+		dp_rowsets_leaf_number(entry) == leaf;
 }
 
 /* The same at any level. */
@@ -756,7 +757,7 @@ is_asked_anywhere(const Query *query, int leaf)
 static const dp_relation *
 join_relation_of(const Node *column, const dp_rowset *rowset)
 {
-	return dp_block_leaf(rowset, ((const Var *) column)->varno)->relation;
+	return dp_rowsets_leaf(rowset, ((const Var *) column)->varno)->relation;
 }
 
 /* The first step to the unit of a column's row, or NULL. */
@@ -801,11 +802,11 @@ referring_column(int leaf, const dp_join_condition *condition, int n,
 	const Node *from;
 	const Node *to;
 
-	if (!IsA(equality, OpExpr) || !dp_block_is_equality(equality) ||
+	if (!IsA(equality, OpExpr) || !dp_rowsets_is_equality(equality) ||
 		(condition->usable != NULL && !bms_is_member(leaf, condition->usable)))
 		return NULL;
-	from = dp_block_uncast(linitial(equality->args));
-	to = dp_block_uncast(lsecond(equality->args));
+	from = dp_rowsets_uncast(linitial(equality->args));
+	to = dp_rowsets_uncast(lsecond(equality->args));
 	if (leads_to(to, from, n, rowset))
 	{
 		const Node *other = from;
@@ -856,7 +857,7 @@ find_referring(int leaf, const List *conditions, const dp_rowset *rowset)
 	{
 		const Var  *from = referring_column(leaf, lfirst(lc), 0, rowset);
 
-		if (from != NULL && !dp_block_leaf(rowset, from->varno)->nullable &&
+		if (from != NULL && !dp_rowsets_leaf(rowset, from->varno)->nullable &&
 			refers_by_all(leaf, from, conditions, rowset))
 			return from->varno;
 	}
@@ -864,7 +865,7 @@ find_referring(int leaf, const List *conditions, const dp_rowset *rowset)
 }
 
 /*
- * dp_block_find_join_keys
+ * dp_rowsets_find_join_keys
  *	  Record for each public source the columns by which it is joined, and
  *	  whether having no row is an additional choice; for each private one,
  *	  whether another source's row determines its row; and for all, whether an
@@ -872,8 +873,8 @@ find_referring(int leaf, const List *conditions, const dp_rowset *rowset)
  *	  antijoins.
  */
 void
-dp_block_find_join_keys(const Query *query, const List *conditions,
-						const dp_rowset *rowset, dp_block *block)
+dp_rowsets_find_join_keys(const Query *query, const List *conditions,
+						  const dp_rowset *rowset, dp_block *block)
 {
 	List	   *facts = find_facts(conditions);
 	List	   *left = NIL;
@@ -887,7 +888,7 @@ dp_block_find_join_keys(const Query *query, const List *conditions,
 	{
 		dp_joined  *source = lfirst(lc);
 
-		source->nullable = dp_block_leaf(rowset, source->number)->nullable;
+		source->nullable = dp_rowsets_leaf(rowset, source->number)->nullable;
 		source->asked = is_asked_anywhere(query, source->number);
 		if (OidIsValid(source->relid))
 			source->given = find_referring(source->number, conditions,
@@ -1094,12 +1095,12 @@ query_looks_up(const Query *query, const List *equated)
 }
 
 /*
- * dp_block_looks_up
+ * dp_rowsets_looks_up
  *	  Does at most one row of a public source of a complete block provably
  *	  match what is known before it?
  */
 bool
-dp_block_looks_up(const dp_joined *source)
+dp_rowsets_looks_up(const dp_joined *source)
 {
 	return source->asked ||
 		(!source->absent && query_looks_up(source->query, source->keys));

@@ -23,13 +23,13 @@
  */
 
 /*
- * dp_block_leaf_number
+ * dp_rowsets_leaf_number
  *	  The number, from 1, of an entry of a verified block that is no subquery.
  *	  It is the name of named rows (named_rows.c); a relation that is not named
  *	  is the only protected one.
  */
 int
-dp_block_leaf_number(const RangeTblEntry *entry)
+dp_rowsets_leaf_number(const RangeTblEntry *entry)
 {
 	return entry->rtekind == RTE_NAMEDTUPLESTORE ? atoi(entry->enrname) : 1;
 }
@@ -42,28 +42,28 @@ list_items(const Node *item, List *items)
 	if (IsA(item, RangeTblRef))
 		return lappend_int(items, ((const RangeTblRef *) item)->rtindex);
 	items = list_items(join->larg, items);
-	return dp_block_only_asks(join) ? items : list_items(join->rarg, items);
+	return dp_rowsets_only_asks(join) ? items : list_items(join->rarg, items);
 }
 
 /*
- * dp_block_list_items
+ * dp_rowsets_list_items
  *	  Range table indexes of the entries from which a level's rows are made;
  *	  with UNION ALL each row is made from one of them.
  */
 List *
-dp_block_list_items(const Query *level)
+dp_rowsets_list_items(const Query *level)
 {
 	List	   *items = NIL;
 	ListCell   *lc;
 
-	foreach(lc, dp_block_from(level))
+	foreach(lc, dp_rowsets_from(level))
 		items = list_items(lfirst(lc), items);
 	return items;
 }
 
-/* dp_block_leaf_of: the leaf of an entry, or NULL. */
+/* dp_rowsets_leaf_of: the leaf of an entry, or NULL. */
 dp_leaf *
-dp_block_leaf_of(const dp_rowset *rowset, const RangeTblEntry *entry)
+dp_rowsets_leaf_of(const dp_rowset *rowset, const RangeTblEntry *entry)
 {
 	ListCell   *lc;
 
@@ -73,36 +73,36 @@ dp_block_leaf_of(const dp_rowset *rowset, const RangeTblEntry *entry)
 	return NULL;
 }
 
-/* dp_block_leaf: the leaf with a number. */
+/* dp_rowsets_leaf: the leaf with a number. */
 dp_leaf *
-dp_block_leaf(const dp_rowset *rowset, int number)
+dp_rowsets_leaf(const dp_rowset *rowset, int number)
 {
 	return list_nth(rowset->leaves, number - 1);
 }
 
-/* dp_block_has_join: is anything joined, at any level? */
+/* dp_rowsets_has_join: is anything joined, at any level? */
 bool
-dp_block_has_join(const dp_rowset *rowset)
+dp_rowsets_has_join(const dp_rowset *rowset)
 {
 	return list_length(rowset->leaves) > 1;
 }
 
-/* dp_block_joins_private: are several protected relations joined? */
+/* dp_rowsets_joins_private: are several protected relations joined? */
 bool
-dp_block_joins_private(const dp_rowset *rowset)
+dp_rowsets_joins_private(const dp_rowset *rowset)
 {
-	return dp_block_has_join(rowset) &&
+	return dp_rowsets_has_join(rowset) &&
 		((const dp_leaf *) lsecond(rowset->leaves))->relation != NULL;
 }
 
 /*
- * dp_block_relation_of
+ * dp_rowsets_relation_of
  *	  The relation to which all columns of an expression over base columns
  *	  belong; InvalidOid if they are public, or belong to several relations.
  *	  *nullable: an outer join may leave some of them out.
  */
 Oid
-dp_block_relation_of(const dp_rowset *rowset, Node *base, bool *nullable)
+dp_rowsets_relation_of(const dp_rowset *rowset, Node *base, bool *nullable)
 {
 	Relids		numbers = pull_varnos(NULL, base);
 	const dp_leaf *leaf = linitial(rowset->leaves);
@@ -111,7 +111,7 @@ dp_block_relation_of(const dp_rowset *rowset, Node *base, bool *nullable)
 	*nullable = false;
 	while ((n = bms_next_member(numbers, n)) >= 0)
 	{
-		leaf = dp_block_leaf(rowset, n);
+		leaf = dp_rowsets_leaf(rowset, n);
 		*nullable = *nullable || leaf->nullable;
 	}
 	if (bms_membership(numbers) == BMS_MULTIPLE || leaf->relation == NULL)
@@ -120,14 +120,14 @@ dp_block_relation_of(const dp_rowset *rowset, Node *base, bool *nullable)
 }
 
 /*
- * dp_block_is_private
+ * dp_rowsets_is_private
  *	  Does an entry of a verified level have private rows?  A subquery that is
  *	  no leaf does.
  */
 bool
-dp_block_is_private(const RangeTblEntry *entry, const dp_rowset *rowset)
+dp_rowsets_is_private(const RangeTblEntry *entry, const dp_rowset *rowset)
 {
-	const dp_leaf *leaf = dp_block_leaf_of(rowset, entry);
+	const dp_leaf *leaf = dp_rowsets_leaf_of(rowset, entry);
 
 	return leaf == NULL ? entry->rtekind == RTE_SUBQUERY :
 		leaf->relation != NULL;
@@ -175,11 +175,11 @@ has_some(const Node *item, Relids items)
 }
 
 /*
- * dp_block_is_present: does each row of a level contain a row of one of the
+ * dp_rowsets_is_present: does each row of a level contain a row of one of the
  * items?
  */
 bool
-dp_block_is_present(const Query *query, Relids items)
+dp_rowsets_is_present(const Query *query, Relids items)
 {
 	ListCell   *lc;
 
@@ -189,12 +189,14 @@ dp_block_is_present(const Query *query, Relids items)
 	return false;
 }
 
-/* dp_block_is_nullable: may an outer join of the level leave the item out? */
+/*
+ * dp_rowsets_is_nullable: may an outer join of the level leave the item out?
+ */
 bool
-dp_block_is_nullable(const Query *query, int item)
+dp_rowsets_is_nullable(const Query *query, int item)
 {
 	return query->setOperations == NULL &&
-		!dp_block_is_present(query, bms_make_singleton(item));
+		!dp_rowsets_is_present(query, bms_make_singleton(item));
 }
 
 /*
@@ -219,12 +221,12 @@ add_nulling(const Node *item, int wanted, Relids *joins)
 }
 
 /*
- * dp_block_above_joins
+ * dp_rowsets_above_joins
  *	  A column of an entry as it is above all joins of the level: from 16 on it
  *	  carries the joins that may make it NULL.
  */
 Var *
-dp_block_above_joins(const Query *query, Var *column)
+dp_rowsets_above_joins(const Query *query, Var *column)
 {
 	Relids		joins = NULL;
 	int			join = -1;
@@ -233,7 +235,7 @@ dp_block_above_joins(const Query *query, Var *column)
 	foreach(lc, query->jointree->fromlist)
 		(void) add_nulling(lfirst(lc), column->varno, &joins);
 	while ((join = bms_next_member(joins, join)) >= 0)
-		column = (Var *) dp_bridge_add_nulling((Node *) column, join);
+		column = (Var *) dp_base_add_nulling((Node *) column, join);
 	return column;
 }
 
@@ -248,7 +250,7 @@ leaf_is_lone(const Node *item, const Query *level)
 	const RangeTblEntry *entry;
 
 	if (IsA(item, JoinExpr))
-		return dp_block_only_asks((const JoinExpr *) item) &&
+		return dp_rowsets_only_asks((const JoinExpr *) item) &&
 			leaf_is_lone(((const JoinExpr *) item)->larg, level);
 	entry = rt_fetch(((const RangeTblRef *) item)->rtindex, level->rtable);
 	return entry->rtekind != RTE_SUBQUERY || is_lone_level(entry->subquery);
@@ -257,10 +259,10 @@ leaf_is_lone(const Node *item, const Query *level)
 static bool
 is_lone_level(const Query *level)
 {
-	List	   *from = dp_block_from(level);
+	List	   *from = dp_rowsets_from(level);
 	ListCell   *lc;
 
-	if (dp_block_is_whole(level))
+	if (dp_rowsets_is_whole(level))
 		return true;
 	if (level->setOperations == NULL && list_length(from) > 1)
 		return false;
@@ -278,33 +280,33 @@ has_constant(Node *condition)
 {
 	ListCell   *lc;
 
-	foreach(lc, dp_block_add_conjuncts(NIL, condition))
+	foreach(lc, dp_rowsets_add_conjuncts(NIL, condition))
 		if (bms_is_empty(pull_varnos(NULL, lfirst(lc))))
 			return true;
 	return false;
 }
 
 /*
- * dp_block_check_full
+ * dp_rowsets_check_full
  *	  Refuses a full join of a level that cannot be planned.  Its sides and its
  *	  condition are verified.
  */
 dp_refusal *
-dp_block_check_full(const JoinExpr *join, const Query *query)
+dp_rowsets_check_full(const JoinExpr *join, const Query *query)
 {
 	if (has_constant(join->quals))
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1, NULL,
-								"Leave it out, or join parts that are "
-								"filtered in subqueries.",
-								"a condition of FULL JOIN names no column");
+		return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1, NULL,
+							  "Leave it out, or join parts that are "
+							  "filtered in subqueries.",
+							  "a condition of FULL JOIN names no column");
 	if (!leaf_is_lone(join->larg, query) && !leaf_is_lone(join->rarg, query))
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-								"One of them is kept in memory, so it must "
-								"not be a join itself.",
-								"Join the other relations of one side with "
-								"the result of FULL JOIN instead, or group "
-								"that side by its privacy unit.",
-								"both sides of FULL JOIN join rows");
+		return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							  "One of them is kept in memory, so it must "
+							  "not be a join itself.",
+							  "Join the other relations of one side with "
+							  "the result of FULL JOIN instead, or group "
+							  "that side by its privacy unit.",
+							  "both sides of FULL JOIN join rows");
 	return NULL;
 }
 
@@ -339,15 +341,15 @@ is_full_join(Node *node, const dp_walk *walk)
 }
 
 /*
- * dp_block_keep_full
+ * dp_rowsets_keep_full
  *	  Change an inner query so that the planner keeps the conditions of full
  *	  joins.
  */
 void
-dp_block_keep_full(Query *inner)
+dp_rowsets_keep_full(Query *inner)
 {
-	if (dp_bridge_contains((Node *) inner, is_full_join, NULL,
-						   QTW_IGNORE_JOINALIASES))
+	if (dp_base_contains((Node *) inner, is_full_join, NULL,
+						 QTW_IGNORE_JOINALIASES))
 		(void) keep_walker((Node *) inner, NULL);
 }
 
@@ -370,7 +372,7 @@ joins_once(const Node *item)
 		return false;
 	if (join->jointype != JOIN_FULL)
 		return true;
-	conjuncts = dp_block_add_conjuncts(NIL, join->quals);
+	conjuncts = dp_rowsets_add_conjuncts(NIL, join->quals);
 	if (list_length(conjuncts) != 1)
 		return false;
 	equality = linitial(conjuncts);
@@ -381,12 +383,12 @@ joins_once(const Node *item)
 }
 
 /*
- * dp_block_full_once
+ * dp_rowsets_full_once
  *	  Do the full joins of a verified level keep one row per unit, if each item
  *	  has one?
  */
 bool
-dp_block_full_once(const Query *query)
+dp_rowsets_full_once(const Query *query)
 {
 	ListCell   *lc;
 
@@ -437,11 +439,11 @@ is_there(const RangeTblEntry *entry)
 	Var		   *row;
 
 	if (entry->rtekind == RTE_SUBQUERY)
-		return item_is_there(linitial(dp_block_from(entry->subquery)),
+		return item_is_there(linitial(dp_rowsets_from(entry->subquery)),
 							 entry->subquery);
-	row = makeVar(dp_block_leaf_number(entry), InvalidAttrNumber, RECORDOID,
+	row = makeVar(dp_rowsets_leaf_number(entry), InvalidAttrNumber, RECORDOID,
 				  -1, InvalidOid, 0);
-	return dp_block_null_test((Node *) row, IS_NOT_NULL);
+	return dp_rowsets_null_test((Node *) row, IS_NOT_NULL);
 }
 
 /* CASE WHEN the entry has a row THEN base ELSE other END */
@@ -484,10 +486,10 @@ base_of_column(Query *level, AttrNumber column)
 	if (target == NULL)
 		elog(ERROR, "subquery column %d not found", column);
 	if (level->setOperations == NULL)
-		return dp_block_rowset_base(level, (Node *) target->expr);
+		return dp_rowsets_base(level, (Node *) target->expr);
 
 	/* a column of UNION ALL is that of one of the arms */
-	foreach(lc, dp_block_from(level))
+	foreach(lc, dp_rowsets_from(level))
 	{
 		RangeTblEntry *arm = rt_fetch(((RangeTblRef *) lfirst(lc))->rtindex,
 									  level->rtable);
@@ -506,8 +508,8 @@ static Node *
 base_of_window(const WindowFunc *function, Query *query)
 {
 	Aggref	   *base = makeNode(Aggref);
-	Node	   *filter = dp_block_rowset_base(query,
-											  (Node *) function->aggfilter);
+	Node	   *filter = dp_rowsets_base(query,
+										 (Node *) function->aggfilter);
 	ListCell   *lc;
 
 	base->aggfnoid = function->winfnoid;
@@ -516,10 +518,10 @@ base_of_window(const WindowFunc *function, Query *query)
 	base->inputcollid = function->inputcollid;
 	foreach(lc, function->args)
 	{
-		Node	   *arg = dp_block_rowset_base(query, lfirst(lc));
+		Node	   *arg = dp_rowsets_base(query, lfirst(lc));
 
 		base->aggargtypes = lappend_oid(base->aggargtypes, exprType(arg));
-		(void) dp_block_add_target(&base->args, arg, NULL);
+		(void) dp_rowsets_add_target(&base->args, arg, NULL);
 	}
 	base->aggfilter = (Expr *)
 		(filter != NULL ? filter : makeBoolConst(true, false));
@@ -551,22 +553,22 @@ base_mutator(Node *node, void *context)
 	if (entry->rtekind != RTE_SUBQUERY)
 	{
 		var = copyObject(var);
-		var->varno = dp_block_leaf_number(entry);
-		dp_bridge_forget_nulling(var);
+		var->varno = dp_rowsets_leaf_number(entry);
+		dp_base_forget_nulling(var);
 		return (Node *) var;
 	}
 	base = base_of_column(entry->subquery, var->varattno);
-	return dp_block_is_nullable(query, var->varno) ?
+	return dp_rowsets_is_nullable(query, var->varno) ?
 		null_if_absent(base, entry) : base;
 }
 
 /*
- * dp_block_rowset_base
+ * dp_rowsets_base
  *	  The expression over the columns of leaves to which an expression of a
  *	  verified level reduces.  The varno of its Vars is a leaf's number.
  */
 Node *
-dp_block_rowset_base(Query *query, Node *expression)
+dp_rowsets_base(Query *query, Node *expression)
 {
 	return base_mutator(expression, query);
 }

@@ -183,7 +183,7 @@ reaches_out(JoinExpr *join, int varno, Relids needed, Relids moved)
 static bool
 list_rows_is_named(const JoinExpr *join, const Query *query, int varno)
 {
-	Node	   *names = dp_block_naming_lists(join, query);
+	Node	   *names = dp_rowsets_naming_lists(join, query);
 
 	return names != NULL && !bms_is_member(varno, relids_of(names));
 }
@@ -259,7 +259,7 @@ bring_beside(Node **place, int varno, Node *other)
 		place = side_of((JoinExpr *) *place, varno);
 	if (IsA(*place, JoinExpr))
 		place = &((JoinExpr *) *place)->larg;
-	*place = dp_block_join_items(other, *place);
+	*place = dp_rowsets_join_items(other, *place);
 }
 
 static bool
@@ -496,13 +496,13 @@ expand_list(Query *query, list_item *list)
 }
 
 /*
- * dp_block_expand_lists
+ * dp_rowsets_expand_lists
  *	  Replace functions in FROM that make rows from texts of other items by
  *	  joins with public rows, in place, before the level is verified.  Noted in
  *	  the rowset.
  */
 void
-dp_block_expand_lists(Query *query, dp_rowset *rowset)
+dp_rowsets_expand_lists(Query *query, dp_rowset *rowset)
 {
 	int			varno;
 
@@ -516,7 +516,7 @@ dp_block_expand_lists(Query *query, dp_rowset *rowset)
 }
 
 /*
- * dp_block_check_lists
+ * dp_rowsets_check_lists
  *	  If rows are grouped by unit, combined by set operations or used in
  *	  semijoins, a unit keeps only the rows that fit into its memory
  *	  (doc/theory.md T97).  The length of an element, a computed text, is known
@@ -524,16 +524,16 @@ dp_block_expand_lists(Query *query, dp_rowset *rowset)
  *	  would be kept.  Called when the joined rows have names (named_rows.c).
  */
 dp_refusal *
-dp_block_check_lists(const Query *query, const dp_rowset *rowset)
+dp_rowsets_check_lists(const Query *query, const dp_rowset *rowset)
 {
-	if (!rowset->lists || dp_block_joins_plainly(query))
+	if (!rowset->lists || dp_rowsets_joins_plainly(query))
 		return NULL;
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-							"Most rows of a unit would be left out.",
-							"Count the elements of a table, a view, or a join "
-							"of these; test whether a text has an element by "
-							"LIKE.",
-							"a list in a text cannot become rows where rows "
-							"are grouped, combined or tested for existence "
-							"below a private aggregate");
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+						  "Most rows of a unit would be left out.",
+						  "Count the elements of a table, a view, or a join "
+						  "of these; test whether a text has an element by "
+						  "LIKE.",
+						  "a list in a text cannot become rows where rows "
+						  "are grouped, combined or tested for existence "
+						  "below a private aggregate");
 }

@@ -24,11 +24,11 @@
  */
 
 /*
- * dp_block_add_conjuncts: append the conjuncts of a condition to a list of
+ * dp_rowsets_add_conjuncts: append the conjuncts of a condition to a list of
  * Node *.
  */
 List *
-dp_block_add_conjuncts(List *conjuncts, Node *condition)
+dp_rowsets_add_conjuncts(List *conjuncts, Node *condition)
 {
 	ListCell   *lc;
 
@@ -37,21 +37,21 @@ dp_block_add_conjuncts(List *conjuncts, Node *condition)
 	if (!is_andclause(condition))
 		return lappend(conjuncts, condition);
 	foreach(lc, ((BoolExpr *) condition)->args)
-		conjuncts = dp_block_add_conjuncts(conjuncts, lfirst(lc));
+		conjuncts = dp_rowsets_add_conjuncts(conjuncts, lfirst(lc));
 	return conjuncts;
 }
 
-/* dp_block_and: the conjunction of all; NULL if there are none. */
+/* dp_rowsets_and: the conjunction of all; NULL if there are none. */
 Node *
-dp_block_and(List *conjuncts)
+dp_rowsets_and(List *conjuncts)
 {
 	return conjuncts == NIL ? NULL :
 		(Node *) make_ands_explicit(conjuncts);
 }
 
-/* dp_block_is_equality: is it a built-in equality of two operands? */
+/* dp_rowsets_is_equality: is it a built-in equality of two operands? */
 bool
-dp_block_is_equality(const OpExpr *comparison)
+dp_rowsets_is_equality(const OpExpr *comparison)
 {
 	Oid			left;
 
@@ -66,12 +66,12 @@ dp_block_is_equality(const OpExpr *comparison)
 }
 
 /*
- * dp_block_widened
+ * dp_rowsets_widened
  *	  The integer expression under a cast to a longer integer type, which USING
  *	  adds if types differ; or the expression itself.
  */
 Node *
-dp_block_widened(Node *node)
+dp_rowsets_widened(Node *node)
 {
 	const FuncExpr *call = (const FuncExpr *) node;
 
@@ -82,9 +82,9 @@ dp_block_widened(Node *node)
 
 /* ---- levels ---- */
 
-/* dp_block_make_level: a level with these entries and an empty FROM. */
+/* dp_rowsets_make_level: a level with these entries and an empty FROM. */
 Query *
-dp_block_make_level(List *entries)
+dp_rowsets_make_level(List *entries)
 {
 	Query	   *level = makeNode(Query);
 
@@ -97,9 +97,9 @@ dp_block_make_level(List *entries)
 	return level;
 }
 
-/* dp_block_make_item: a reference to the n-th entry of a level, from 1. */
+/* dp_rowsets_make_item: a reference to the n-th entry of a level, from 1. */
 Node *
-dp_block_make_item(int n)
+dp_rowsets_make_item(int n)
 {
 	RangeTblRef *item = makeNode(RangeTblRef);
 
@@ -107,9 +107,9 @@ dp_block_make_item(int n)
 	return (Node *) item;
 }
 
-/* dp_block_join_items: their cross join. */
+/* dp_rowsets_join_items: their cross join. */
 Node *
-dp_block_join_items(Node *left, Node *right)
+dp_rowsets_join_items(Node *left, Node *right)
 {
 	JoinExpr   *join = makeNode(JoinExpr);
 
@@ -119,9 +119,9 @@ dp_block_join_items(Node *left, Node *right)
 	return (Node *) join;
 }
 
-/* dp_block_subquery_entry: an entry for a subquery. */
+/* dp_rowsets_subquery_entry: an entry for a subquery. */
 RangeTblEntry *
-dp_block_subquery_entry(Query *subquery)
+dp_rowsets_subquery_entry(Query *subquery)
 {
 	RangeTblEntry *entry = makeNode(RangeTblEntry);
 	List	   *names = NIL;
@@ -141,9 +141,9 @@ dp_block_subquery_entry(Query *subquery)
 	return entry;
 }
 
-/* dp_block_join_entry: an entry for an outer join. */
+/* dp_rowsets_join_entry: an entry for an outer join. */
 RangeTblEntry *
-dp_block_join_entry(JoinType type)
+dp_rowsets_join_entry(JoinType type)
 {
 	RangeTblEntry *entry = makeNode(RangeTblEntry);
 
@@ -154,11 +154,11 @@ dp_block_join_entry(JoinType type)
 }
 
 /*
- * dp_block_name_columns: give an entry n column names; `name` where there is
+ * dp_rowsets_name_columns: give an entry n column names; `name` where there is
  * none.
  */
 void
-dp_block_name_columns(RangeTblEntry *entry, int n, const char *name)
+dp_rowsets_name_columns(RangeTblEntry *entry, int n, const char *name)
 {
 	while (list_length(entry->eref->colnames) < n)
 		entry->eref->colnames = lappend(entry->eref->colnames,
@@ -166,12 +166,12 @@ dp_block_name_columns(RangeTblEntry *entry, int n, const char *name)
 }
 
 /*
- * dp_block_add_target
+ * dp_rowsets_add_target
  *	  Append a column to a list of targets, or an argument without a name;
  *	  returns it.
  */
 TargetEntry *
-dp_block_add_target(List **targets, Node *expression, const char *name)
+dp_rowsets_add_target(List **targets, Node *expression, const char *name)
 {
 	TargetEntry *target = makeTargetEntry((Expr *) expression,
 										  list_length(*targets) + 1,
@@ -182,9 +182,9 @@ dp_block_add_target(List **targets, Node *expression, const char *name)
 	return target;
 }
 
-/* dp_block_group_by: add a column of a level to its GROUP BY. */
+/* dp_rowsets_group_by: add a column of a level to its GROUP BY. */
 void
-dp_block_group_by(Query *level, TargetEntry *target)
+dp_rowsets_group_by(Query *level, TargetEntry *target)
 {
 	SortGroupClause *clause = makeNode(SortGroupClause);
 
@@ -196,25 +196,25 @@ dp_block_group_by(Query *level, TargetEntry *target)
 }
 
 /*
- * dp_block_group_by_all
+ * dp_rowsets_group_by_all
  *	  Make a level without GROUP BY group by all of its columns.
  */
 void
-dp_block_group_by_all(Query *level)
+dp_rowsets_group_by_all(Query *level)
 {
 	ListCell   *lc;
 
 	foreach(lc, level->targetList)
-		dp_block_group_by(level, lfirst(lc));
+		dp_rowsets_group_by(level, lfirst(lc));
 }
 
-/* dp_block_add_distinct: add a column to SELECT DISTINCT. */
+/* dp_rowsets_add_distinct: add a column to SELECT DISTINCT. */
 void
-dp_block_add_distinct(Query *query, Node *value)
+dp_rowsets_add_distinct(Query *query, Node *value)
 {
 	SortGroupClause *clause = makeNode(SortGroupClause);
-	TargetEntry *target = dp_block_add_target(&query->targetList, value,
-											  "key");
+	TargetEntry *target = dp_rowsets_add_target(&query->targetList, value,
+												"key");
 
 	get_sort_group_operators(exprType(value), true, true, false,
 							 &clause->sortop, &clause->eqop, NULL,
@@ -224,34 +224,35 @@ dp_block_add_distinct(Query *query, Node *value)
 }
 
 /*
- * dp_block_distinct_columns
+ * dp_rowsets_distinct_columns
  *	  A query for the distinct values of columns (of Var *) in the rows of an
  *	  uncorrelated query.
  */
 Query *
-dp_block_distinct_columns(Query *query, const List *columns)
+dp_rowsets_distinct_columns(Query *query, const List *columns)
 {
-	RangeTblEntry *entry = dp_block_subquery_entry(copyObject(query));
-	Query	   *level = dp_block_make_level(list_make1(entry));
+	RangeTblEntry *entry = dp_rowsets_subquery_entry(copyObject(query));
+	Query	   *level = dp_rowsets_make_level(list_make1(entry));
 	ListCell   *lc;
 
-	level->jointree->fromlist = list_make1(dp_block_make_item(1));
+	level->jointree->fromlist = list_make1(dp_rowsets_make_item(1));
 	foreach(lc, columns)
 	{
 		Var		   *column = copyObject(lfirst_node(Var, lc));
 
 		column->varno = 1;
-		(void) dp_block_add_target(&level->targetList, (Node *) column, "key");
+		(void) dp_rowsets_add_target(&level->targetList, (Node *) column,
+									 "key");
 	}
-	dp_block_group_by_all(level);
+	dp_rowsets_group_by_all(level);
 	return level;
 }
 
 /* ---- expressions ---- */
 
-/* dp_block_of_all: the aggregate bool_and or bool_or of a condition. */
+/* dp_rowsets_of_all: the aggregate bool_and or bool_or of a condition. */
 Node *
-dp_block_of_all(Oid function, Node *condition)
+dp_rowsets_of_all(Oid function, Node *condition)
 {
 	Aggref	   *all = makeNode(Aggref);
 
@@ -268,9 +269,9 @@ dp_block_of_all(Oid function, Node *condition)
 	return (Node *) all;
 }
 
-/* dp_block_null_test: IS NULL or IS NOT NULL of a scalar. */
+/* dp_rowsets_null_test: IS NULL or IS NOT NULL of a scalar. */
 Node *
-dp_block_null_test(Node *value, NullTestType type)
+dp_rowsets_null_test(Node *value, NullTestType type)
 {
 	NullTest   *test = makeNode(NullTest);
 

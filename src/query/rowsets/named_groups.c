@@ -38,11 +38,11 @@
 /* ---- finding them ---- */
 
 /*
- * dp_block_naming_lists
+ * dp_rowsets_naming_lists
  *	  The side of a join that names groups; NULL if the join names none.
  */
 Node *
-dp_block_naming_lists(const JoinExpr *join, const Query *query)
+dp_rowsets_naming_lists(const JoinExpr *join, const Query *query)
 {
 	const RangeTblEntry *entry = join->rtindex == 0 ? NULL :
 	rt_fetch(join->rtindex, query->rtable);
@@ -73,14 +73,14 @@ has_entry(const Node *item, const Query *query, List *cte_stack,
 	entry = copyObject(rt_fetch(((const RangeTblRef *) item)->rtindex,
 								query->rtable));
 	IncrementVarSublevelsUp_rtable(list_make1(entry), 1, 0);
-	return test(dp_block_make_level(list_make1(entry)), cte_stack);
+	return test(dp_rowsets_make_level(list_make1(entry)), cte_stack);
 }
 
 static bool
 is_no_list(Query *level, List *cte_stack)
 {
 	return linitial_node(RangeTblEntry, level->rtable)->lateral ||
-		dp_block_reads_relation(level, cte_stack);
+		dp_rowsets_reads_relation(level, cte_stack);
 }
 
 /* Is the item a list, or inner joins of lists? */
@@ -102,13 +102,13 @@ are_lists(const Node *item, const Query *query, List *cte_stack)
 static void
 list_distinct(RangeTblEntry *entry, Query *query)
 {
-	Query	   *rows = dp_block_entry_query(query, entry);
+	Query	   *rows = dp_rowsets_entry_query(query, entry);
 	RangeTblEntry *distinct = makeNode(RangeTblEntry);
 	ListCell   *lc;
 
 	IncrementVarSublevelsUp_rtable(rows->rtable, 1, 0);
 	foreach(lc, dp_compat_entry_columns(linitial(rows->rtable)))
-		dp_block_add_distinct(rows, lfirst(lc));
+		dp_rowsets_add_distinct(rows, lfirst(lc));
 	distinct->rtekind = RTE_SUBQUERY;
 	distinct->subquery = rows;
 	distinct->alias = entry->alias;
@@ -150,7 +150,7 @@ make_naming(Relids made, Node *item, Query *query, List *cte_stack)
 	if (join->jointype == JOIN_INNER)
 		made = make_naming(made, left_out, query, cte_stack);
 	else if (are_lists(kept, query, cte_stack) &&
-			 has_entry(left_out, query, cte_stack, dp_block_reads_private))
+			 has_entry(left_out, query, cte_stack, dp_rowsets_reads_private))
 	{
 		named_groups_make_distinct(kept, query);
 		join->jointype = JOIN_INNER;
@@ -160,13 +160,13 @@ make_naming(Relids made, Node *item, Query *query, List *cte_stack)
 }
 
 /*
- * dp_block_name_groups
+ * dp_rowsets_name_groups
  *	  Turn outer joins of a block's own level that preserve lists into inner
  *	  joins, in place, before the level is verified.  Columns of joins are
  *	  flattened.
  */
 void
-dp_block_name_groups(Query *query, List *cte_stack)
+dp_rowsets_name_groups(Query *query, List *cte_stack)
 {
 	Relids		made = NULL;
 	ListCell   *lc;
@@ -174,7 +174,7 @@ dp_block_name_groups(Query *query, List *cte_stack)
 	foreach(lc, query->jointree->fromlist)
 		made = make_naming(made, lfirst(lc), query, cte_stack);
 	if (made != NULL)
-		dp_bridge_remove_nulling(query, made);
+		dp_base_remove_nulling(query, made);
 }
 
 static bool
@@ -185,7 +185,7 @@ names_groups(Node *item, const Query *query, bool forget)
 
 	if (IsA(item, RangeTblRef))
 		return false;
-	found = dp_block_naming_lists(join, query) != NULL;
+	found = dp_rowsets_naming_lists(join, query) != NULL;
 	if (found && forget)
 		rt_fetch(join->rtindex, query->rtable)->jointype = JOIN_INNER;
 	found = names_groups(join->larg, query, forget) || found;
@@ -207,12 +207,12 @@ level_names_groups(const Query *query, bool forget)
 }
 
 /*
- * dp_block_forget_naming
+ * dp_rowsets_forget_naming
  *	  Remove the marks, so that the inner query of a split block has plain
  *	  inner joins.
  */
 void
-dp_block_forget_naming(Query *inner)
+dp_rowsets_forget_naming(Query *inner)
 {
 	(void) level_names_groups(inner, true);
 }
@@ -234,8 +234,8 @@ unmade_mutator(Node *node, void *context)
 	if (node == NULL)
 		return NULL;
 	if (IsA(node, Var) && var->varlevelsup == 0 &&
-		dp_block_is_private(rt_fetch(var->varno, row->query->rtable),
-							row->rowset))
+		dp_rowsets_is_private(rt_fetch(var->varno, row->query->rtable),
+							  row->rowset))
 		return (Node *) makeNullConst(var->vartype, var->vartypmod,
 									  var->varcollid);
 	return expression_tree_mutator(node, unmade_mutator, context);
@@ -245,7 +245,7 @@ unmade_mutator(Node *node, void *context)
 static Node *
 in_unmade(Node *expression, const unmade_row *row)
 {
-	Node	   *total = dp_rules_make_total(copyObject(expression));
+	Node	   *total = dp_expressions_make_total(copyObject(expression));
 
 	return eval_const_expressions(NULL, unmade_mutator(total, (void *) row));
 }
@@ -283,8 +283,8 @@ asks_private(Node *expression, const unmade_row *row)
 	int			n = -1;
 
 	while ((n = bms_next_member(items, n)) >= 0)
-		if (dp_block_is_private(rt_fetch(n, row->query->rtable),
-								row->rowset))
+		if (dp_rowsets_is_private(rt_fetch(n, row->query->rtable),
+								  row->rowset))
 			return true;
 	return false;
 }
@@ -292,29 +292,29 @@ asks_private(Node *expression, const unmade_row *row)
 static dp_refusal *
 refuse_test(Node *expression)
 {
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
-							exprLocation(expression),
-							"It would show which values of the list no "
-							"privacy unit has.",
-							"Values without rows are returned anyway.  "
-							"Conditions on private rows can be part of the "
-							"join condition.",
-							"private columns are tested for NULL where a list "
-							"that an outer join keeps names the groups");
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+						  exprLocation(expression),
+						  "It would show which values of the list no "
+						  "privacy unit has.",
+						  "Values without rows are returned anyway.  "
+						  "Conditions on private rows can be part of the "
+						  "join condition.",
+						  "private columns are tested for NULL where a list "
+						  "that an outer join keeps names the groups");
 }
 
 static dp_refusal *
 refuse_count(const Aggref *aggregate)
 {
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
-							aggregate->location,
-							"It would count a row of the list that has no "
-							"private one.",
-							"Count a column of the private side, which is "
-							"NULL there, as in dp_count(p.id).",
-							"%s does not count private rows of an outer join "
-							"that keeps a list",
-							get_func_name(aggregate->aggfnoid));
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+						  aggregate->location,
+						  "It would count a row of the list that has no "
+						  "private one.",
+						  "Count a column of the private side, which is "
+						  "NULL there, as in dp_count(p.id).",
+						  "%s does not count private rows of an outer join "
+						  "that keeps a list",
+						  get_func_name(aggregate->aggfnoid));
 }
 
 /* Does WHERE keep the row?  *refusal: it tests private columns for NULL. */
@@ -323,7 +323,7 @@ named_groups_is_kept(const unmade_row *row, dp_refusal **refusal)
 {
 	ListCell   *lc;
 
-	foreach(lc, dp_block_add_conjuncts(NIL, row->query->jointree->quals))
+	foreach(lc, dp_rowsets_add_conjuncts(NIL, row->query->jointree->quals))
 	{
 		Node	   *condition = lfirst(lc);
 
@@ -354,15 +354,15 @@ named_groups_leaves_out(const Aggref *aggregate, const unmade_row *row)
 }
 
 /*
- * dp_block_check_naming
+ * dp_rowsets_check_naming
  *	  If lists name groups: refuse a verified block whose result could differ
  *	  if each row of a list also occurred with NULL in all private columns.
  *	  `keys`: of Node *, its group keys; `aggregates`: of Aggref *, those in
  *	  the query.
  */
 dp_refusal *
-dp_block_check_naming(const Query *query, const dp_rowset *rowset,
-					  const List *keys, const List *aggregates)
+dp_rowsets_check_naming(const Query *query, const dp_rowset *rowset,
+						const List *keys, const List *aggregates)
 {
 	unmade_row	row = {query, rowset};
 	dp_refusal *refusal = NULL;

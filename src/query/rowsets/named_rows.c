@@ -97,18 +97,18 @@ check_row_length(Oid relid, const Bitmapset *columns)
 	}
 	foreach(lc, find_all_inheritors(relid, AccessShareLock, NULL))
 		if (default_bytes(lfirst_oid(lc), names) > DP_ROW_DEFAULTS)
-			return dp_bridge_refuse(ERRCODE_PROGRAM_LIMIT_EXCEEDED, -1,
-									psprintf("The defaults of columns that "
-											 "ALTER TABLE .. ADD COLUMN added "
-											 "are stored outside of existing "
-											 "rows; they may have %zu kB "
-											 "where rows are gathered by "
-											 "privacy unit.",
-											 DP_ROW_DEFAULTS / 1024),
-									"Leave these columns out, or ask the data "
-									"owner to store them: VACUUM FULL.",
-									"rows of relation \"%s\" may be too long",
-									get_rel_name(relid));
+			return dp_base_refuse(ERRCODE_PROGRAM_LIMIT_EXCEEDED, -1,
+								  psprintf("The defaults of columns that "
+										   "ALTER TABLE .. ADD COLUMN added "
+										   "are stored outside of existing "
+										   "rows; they may have %zu kB "
+										   "where rows are gathered by "
+										   "privacy unit.",
+										   DP_ROW_DEFAULTS / 1024),
+								  "Leave these columns out, or ask the data "
+								  "owner to store them: VACUUM FULL.",
+								  "rows of relation \"%s\" may be too long",
+								  get_rel_name(relid));
 	return NULL;
 }
 
@@ -133,7 +133,7 @@ named_read_columns(ParseState *state, Oid relid, const List *columns,
 		char	   *name = get_attname(relid, lfirst_int(lc), false);
 		Node	   *var = colNameToVar(state, name, false, -1);
 
-		(void) dp_block_add_target(&targets, var, name);
+		(void) dp_rowsets_add_target(&targets, var, name);
 	}
 	return targets;
 }
@@ -147,7 +147,7 @@ named_read_step(const dp_unit_step *step)
 {
 	ParseState *state = make_parsestate(NULL);
 	Relation	rel = table_open(step->relid, AccessShareLock);
-	Query	   *query = dp_block_make_level(NIL);
+	Query	   *query = dp_rowsets_make_level(NIL);
 
 	addNSItemToQuery(state,
 					 addRangeTableEntryForRelation(state, rel, AccessShareLock,
@@ -239,7 +239,7 @@ static void
 name_columns(RangeTblEntry *named)
 {
 	named->eref = copyObject(named->eref);
-	dp_block_name_columns(named, list_length(named->coltypes), "unit");
+	dp_rowsets_name_columns(named, list_length(named->coltypes), "unit");
 }
 
 /* The entry's index in its level, to which policies of row security refer. */
@@ -255,14 +255,14 @@ index_of(const Query *level, const RangeTblEntry *entry)
 }
 
 /*
- * dp_block_entry_query
+ * dp_rowsets_entry_query
  *	  The query that returns the rows of an entry, without targets yet.  The
  *	  level no longer needs the right to read them.
  */
 Query *
-dp_block_entry_query(Query *level, RangeTblEntry *joined)
+dp_rowsets_entry_query(Query *level, RangeTblEntry *joined)
 {
-	Query	   *query = dp_block_make_level(NIL);
+	Query	   *query = dp_rowsets_make_level(NIL);
 	RangeTblEntry *entry;
 
 	query->hasRowSecurity = level->hasRowSecurity;
@@ -270,7 +270,7 @@ dp_block_entry_query(Query *level, RangeTblEntry *joined)
 	entry = linitial(query->rtable);
 	ChangeVarNodes((Node *) entry->securityQuals, index_of(level, joined), 1,
 				   0);
-	query->jointree->fromlist = list_make1(dp_block_make_item(1));
+	query->jointree->fromlist = list_make1(dp_rowsets_make_item(1));
 	query->hasSubLinks = checkExprHasSubLink((Node *) query);
 	return query;
 }
@@ -283,7 +283,7 @@ name_entry(Query *level, RangeTblEntry *entry, const dp_relation *relation,
 	dp_joined  *source = dp_make_node(dp_joined);
 	RangeTblEntry *named = makeNode(RangeTblEntry);
 
-	source->query = dp_block_entry_query(level, entry);
+	source->query = dp_rowsets_entry_query(level, entry);
 	source->number = number;
 	if (relation != NULL)
 	{
@@ -309,11 +309,11 @@ name_entry(Query *level, RangeTblEntry *entry, const dp_relation *relation,
 static int
 find_twin(const dp_rowset *rowset, int number)
 {
-	const dp_leaf *leaf = dp_block_leaf(rowset, number);
+	const dp_leaf *leaf = dp_rowsets_leaf(rowset, number);
 	int			n;
 
 	for (n = 1; n < number && leaf->cte != NULL; n++)
-		if (dp_block_leaf(rowset, n)->cte == leaf->cte)
+		if (dp_rowsets_leaf(rowset, n)->cte == leaf->cte)
 			return n;
 	return 0;
 }
@@ -325,17 +325,17 @@ find_twin(const dp_rowset *rowset, int number)
 static bool
 needs_whole_units(const dp_rowset *rowset)
 {
-	return dp_block_joins_private(rowset) || rowset->grouped > 0 ||
+	return dp_rowsets_joins_private(rowset) || rowset->grouped > 0 ||
 		rowset->relation->unit_steps != NIL;
 }
 
 /*
- * dp_block_name_rows
+ * dp_rowsets_name_rows
  *	  Give names to what a verified block joins, in place, and make the queries
  *	  that return their rows.
  */
 void
-dp_block_name_rows(dp_rowset *rowset, dp_block *block)
+dp_rowsets_name_rows(dp_rowset *rowset, dp_block *block)
 {
 	bool		several = needs_whole_units(rowset);
 	ListCell   *lc;
@@ -379,7 +379,7 @@ add_used_column(Node *node, const dp_walk *walk)
 	entry = rt_fetch(var->varno, walk->level->rtable);
 	if (entry->rtekind != RTE_NAMEDTUPLESTORE)
 		return false;
-	columns = &used->columns[dp_block_leaf_number(entry)];
+	columns = &used->columns[dp_rowsets_leaf_number(entry)];
 	if (var->varattno <= 0)
 		used->whole = true;
 	else
@@ -395,8 +395,8 @@ find_columns(Query *inner, const dp_block *block)
 
 	walk.columns = palloc0(sizeof(Bitmapset *) *
 						   (list_length(block->relids) + 1));
-	(void) dp_bridge_contains((Node *) inner, add_used_column, &walk,
-							  QTW_IGNORE_JOINALIASES);
+	(void) dp_base_contains((Node *) inner, add_used_column, &walk,
+							QTW_IGNORE_JOINALIASES);
 	return walk;
 }
 
@@ -415,12 +415,12 @@ add_targets(dp_joined *source, const Bitmapset *needed)
 			column = (Node *) makeNullConst(exprType(column),
 											exprTypmod(column),
 											exprCollation(column));
-		(void) dp_block_add_target(&query->targetList, column, "column");
+		(void) dp_rowsets_add_target(&query->targetList, column, "column");
 	}
 	if (source->follow != NIL)
-		(void) dp_block_add_target(&query->targetList, (Node *)
-								   makeNullConst(followed_type(source), -1,
-												 InvalidOid), "column");
+		(void) dp_rowsets_add_target(&query->targetList, (Node *)
+									 makeNullConst(followed_type(source), -1,
+												   InvalidOid), "column");
 }
 
 /* Rows that are read once for two names have the columns that either needs. */
@@ -459,12 +459,12 @@ named_add_unit(const dp_joined *source, Bitmapset **columns)
 }
 
 /*
- * dp_block_select_rows
+ * dp_rowsets_select_rows
  *	  Make the queries of named rows return the columns that the inner query,
  *	  which is complete, uses.
  */
 dp_refusal *
-dp_block_select_rows(dp_block *block)
+dp_rowsets_select_rows(dp_block *block)
 {
 	dp_refusal *refusal = NULL;
 	columns_walk walk;
@@ -474,11 +474,11 @@ dp_block_select_rows(dp_block *block)
 		return NULL;
 	walk = find_columns(block->inner, block);
 	if (walk.whole)
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1, NULL,
-								"Name the columns that are meant.",
-								"whole rows and system columns of a joined "
-								"relation are not supported below a private "
-								"aggregate");
+		return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1, NULL,
+							  "Name the columns that are meant.",
+							  "whole rows and system columns of a joined "
+							  "relation are not supported below a private "
+							  "aggregate");
 	share_columns(block, walk.columns);
 	foreach(lc, block->sources)
 	{
@@ -518,14 +518,14 @@ find_unnamed(Query *level, Oid relid, Query **found, RangeTblEntry **entry)
 }
 
 /*
- * dp_block_name_private
+ * dp_rowsets_name_private
  *	  A copy of a block that joins one protected relation with public rows, in
  *	  which the relation's rows are named, too.
  *
  * Errors: 54000 rows of the relation may be too long.
  */
 dp_block *
-dp_block_name_private(const dp_block *block)
+dp_rowsets_name_private(const dp_block *block)
 {
 	dp_block   *named = palloc(sizeof(dp_block));
 	columns_walk walk;
@@ -544,7 +544,7 @@ dp_block_name_private(const dp_block *block)
 	walk.columns[1] = bms_add_member(walk.columns[1], source->unit);
 	refusal = check_row_length(block->relid, walk.columns[1]);
 	if (refusal != NULL)
-		dp_bridge_raise_refusal(refusal, NULL);
+		dp_base_raise_refusal(refusal, NULL);
 	add_targets(source, walk.columns[1]);
 	named->sources = lcons(source, list_copy(block->sources));
 	return named;

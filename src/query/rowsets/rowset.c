@@ -90,21 +90,21 @@ verify_relation(RangeTblEntry *entry, bool nullable, level_walk *walk)
 	Oid			root;
 
 	if (entry->tablesample != NULL)
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-								"Which rows a sample holds depends on where "
-								"other rows are stored.",
-								"Leave TABLESAMPLE out.",
-								"TABLESAMPLE of a private relation is not "
-								"supported");
+		return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							  "Which rows a sample holds depends on where "
+							  "other rows are stored.",
+							  "Leave TABLESAMPLE out.",
+							  "TABLESAMPLE of a private relation is not "
+							  "supported");
 	relation = dp_protect_lookup(entry->relid);
 	root = relation == NULL ? dp_protect_root(entry->relid) : InvalidOid;
 	if (OidIsValid(root))
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-								"It is a part of a protected relation.",
-								psprintf("Query \"%s\" instead.",
-										 get_rel_name(root)),
-								"relation \"%s\" cannot be queried by itself",
-								get_rel_name(entry->relid));
+		return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							  "It is a part of a protected relation.",
+							  psprintf("Query \"%s\" instead.",
+									   get_rel_name(root)),
+							  "relation \"%s\" cannot be queried by itself",
+							  get_rel_name(entry->relid));
 	add_leaf(walk, entry, relation, nullable, NULL);
 	return NULL;
 }
@@ -118,20 +118,20 @@ verify_public(RangeTblEntry *entry, bool nullable, const CommonTableExpr *cte,
 						   entry->rtekind != RTE_FUNCTION &&
 						   entry->rtekind != RTE_TABLEFUNC &&
 						   entry->rtekind != RTE_VALUES))
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-								"Private aggregates read protected relations, "
-								"views and subqueries of them, and what is "
-								"joined with them without LATERAL.",
-								entry->lateral ?
-								"As LATERAL items, only lists in a text are "
-								"supported: unnest(string_to_array(text, "
-								"','))." :
-								"Name the protected relation in FROM.",
-								"FROM item \"%s\" cannot be aggregated "
-								"privately",
-								entry->eref ? entry->eref->aliasname : "?");
+		return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							  "Private aggregates read protected relations, "
+							  "views and subqueries of them, and what is "
+							  "joined with them without LATERAL.",
+							  entry->lateral ?
+							  "As LATERAL items, only lists in a text are "
+							  "supported: unnest(string_to_array(text, "
+							  "','))." :
+							  "Name the protected relation in FROM.",
+							  "FROM item \"%s\" cannot be aggregated "
+							  "privately",
+							  entry->eref ? entry->eref->aliasname : "?");
 	add_leaf(walk, entry, NULL, nullable, cte);
-	return dp_block_expand_with_inside(entry, walk->cte_stack, walk->rowset);
+	return dp_rowsets_expand_with_inside(entry, walk->cte_stack, walk->rowset);
 }
 
 static dp_refusal *
@@ -144,15 +144,15 @@ verify_entry(RangeTblEntry *entry, bool nullable, level_walk *walk)
 	if (entry->rtekind == RTE_RELATION)
 		return verify_relation(entry, nullable, walk);
 	if (entry->rtekind == RTE_CTE)
-		refusal = dp_block_expand_with(entry, walk->cte_stack, &cte);
+		refusal = dp_rowsets_expand_with(entry, walk->cte_stack, &cte);
 	if (refusal != NULL)
 		return refusal;
 	private = !entry->lateral && entry->rtekind == RTE_SUBQUERY &&
-		dp_block_reads_private(entry->subquery, walk->cte_stack);
+		dp_rowsets_reads_private(entry->subquery, walk->cte_stack);
 	if (!private)
 		return verify_public(entry, nullable, cte, walk);
 	if (cte != NULL)
-		refusal = dp_block_note_expanded(walk->rowset, cte);
+		refusal = dp_rowsets_note_expanded(walk->rowset, cte);
 	if (refusal != NULL)
 		return refusal;
 	return verify_level(entry->subquery, false, nullable, walk->cte_stack,
@@ -180,8 +180,8 @@ verify_item(Node *item, bool nullable, level_walk *walk)
 							  join->jointype == JOIN_FULL, walk);
 	if (refusal != NULL)
 		return refusal;
-	join->quals = dp_block_rowset_hoist(join->quals, walk->rowset);
-	return dp_rules_check(join->quals);
+	join->quals = dp_rowsets_hoist(join->quals, walk->rowset);
+	return dp_expressions_check(join->quals);
 }
 
 /*
@@ -194,8 +194,8 @@ verify_right(JoinExpr *join, bool nullable, level_walk *walk)
 
 	if (refusal != NULL)
 		return refusal;
-	join->quals = dp_block_rowset_hoist(join->quals, walk->rowset);
-	return dp_rules_check(join->quals);
+	join->quals = dp_rowsets_hoist(join->quals, walk->rowset);
+	return dp_expressions_check(join->quals);
 }
 
 static dp_refusal *
@@ -216,14 +216,14 @@ verify_subqueries(bool top, bool nullable, level_walk *walk)
 {
 	List	   *joins = NIL;
 	ListCell   *lc;
-	dp_refusal *refusal = dp_block_mark_subqueries(walk->query, top,
-												   walk->cte_stack,
-												   walk->rowset,
-												   verify_left_out);
+	dp_refusal *refusal = dp_rowsets_mark_subqueries(walk->query, top,
+													 walk->cte_stack,
+													 walk->rowset,
+													 verify_left_out);
 
 	if (refusal == NULL)
-		refusal = dp_block_join_subqueries(walk->query, walk->cte_stack,
-										   &joins);
+		refusal = dp_rowsets_join_subqueries(walk->query, walk->cte_stack,
+											 &joins);
 	foreach(lc, joins)
 		if (refusal == NULL)
 			refusal = verify_right(lfirst(lc), nullable, walk);
@@ -257,7 +257,7 @@ forbidden_clause(Query *query)
 {
 	if (query->commandType != CMD_SELECT)
 		return "a data-modifying statement";
-	if (query->setOperations != NULL && !dp_block_is_united(query))
+	if (query->setOperations != NULL && !dp_rowsets_is_united(query))
 		return "INTERSECT ALL or EXCEPT ALL";
 	if (query->rowMarks != NIL)
 		return "FOR UPDATE or FOR SHARE";
@@ -310,23 +310,24 @@ rowset_number_walker(Node *node, void *context)
 static dp_refusal *
 verify_outputs(Query *query, dp_rowset *rowset)
 {
-	bool		grouped = dp_block_is_grouped(query);
+	bool		grouped = dp_rowsets_is_grouped(query);
 	dp_refusal *refusal;
 
 	query->targetList = (List *)
-		dp_block_rowset_hoist((Node *) query->targetList, rowset);
-	query->havingQual = dp_block_rowset_hoist(query->havingQual, rowset);
-	dp_block_order_by_chance(query);
-	refusal = grouped ? dp_rules_check_groups((Node *) query->targetList) :
+		dp_rowsets_hoist((Node *) query->targetList, rowset);
+	query->havingQual = dp_rowsets_hoist(query->havingQual, rowset);
+	dp_rowsets_order_by_chance(query);
+	refusal = grouped ?
+	dp_expressions_check_groups((Node *) query->targetList) :
 		query->hasWindowFuncs ?
-		dp_rules_check_window_targets((Node *) query->targetList) :
-		dp_rules_check((Node *) query->targetList);
+		dp_expressions_check_window_targets((Node *) query->targetList) :
+		dp_expressions_check((Node *) query->targetList);
 	if (refusal == NULL && grouped)
-		refusal = dp_rules_check_groups(query->havingQual);
+		refusal = dp_expressions_check_groups(query->havingQual);
 	if (refusal == NULL && query->hasWindowFuncs)
-		refusal = dp_rules_check_windows(query);
+		refusal = dp_expressions_check_windows(query);
 	if (query->hasWindowFuncs)
-		dp_block_number_windows(query, ++rowset->grouped);
+		dp_rowsets_number_windows(query, ++rowset->grouped);
 	if (grouped)
 	{
 		rowset->grouped++;
@@ -346,11 +347,11 @@ verify_outputs(Query *query, dp_rowset *rowset)
 static dp_refusal *
 refuse_many_arms(void)
 {
-	return dp_bridge_refuse(ERRCODE_PROGRAM_LIMIT_EXCEEDED, -1,
-							psprintf("At most %d are possible.", ARMS_MAX),
-							"Ask in several queries.",
-							"too many parts of UNION, INTERSECT and EXCEPT "
-							"below a private aggregate");
+	return dp_base_refuse(ERRCODE_PROGRAM_LIMIT_EXCEEDED, -1,
+						  psprintf("At most %d are possible.", ARMS_MAX),
+						  "Ask in several queries.",
+						  "too many parts of UNION, INTERSECT and EXCEPT "
+						  "below a private aggregate");
 }
 
 /* Verify every arm of UNION ALL; each of their rows belongs to one unit. */
@@ -359,25 +360,25 @@ verify_arms(bool nullable, level_walk *walk)
 {
 	ListCell   *lc;
 
-	foreach(lc, dp_block_from(walk->query))
+	foreach(lc, dp_rowsets_from(walk->query))
 	{
 		RangeTblEntry *entry = rt_fetch(((RangeTblRef *) lfirst(lc))->rtindex,
 										walk->query->rtable);
 		dp_refusal *refusal;
 
-		if (!dp_block_reads_private(entry->subquery, walk->cte_stack))
-			return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-									"Its rows belong to no privacy unit.",
-									"Compare with public rows in WHERE, by IN "
-									"or NOT IN; combine released values with "
-									"it in an outer query.",
-									"a part of UNION, INTERSECT or EXCEPT "
-									"reads no protected relation");
+		if (!dp_rowsets_reads_private(entry->subquery, walk->cte_stack))
+			return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+								  "Its rows belong to no privacy unit.",
+								  "Compare with public rows in WHERE, by IN "
+								  "or NOT IN; combine released values with "
+								  "it in an outer query.",
+								  "a part of UNION, INTERSECT or EXCEPT "
+								  "reads no protected relation");
 		refusal = ++walk->rowset->arms > ARMS_MAX ? refuse_many_arms() :
 			verify_level(entry->subquery, false, nullable, walk->cte_stack,
 						 walk->rowset);
 		if (refusal == NULL)
-			refusal = dp_block_check_arm(walk->query, entry->subquery);
+			refusal = dp_rowsets_check_arm(walk->query, entry->subquery);
 		if (refusal != NULL)
 			return refusal;
 	}
@@ -389,11 +390,11 @@ verify_arms(bool nullable, level_walk *walk)
 static dp_refusal *
 refuse_beside_windows(const char *clause)
 {
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1, NULL,
-							"Put it into a subquery of its own, below the "
-							"windows or around them.",
-							"%s is not supported together with windows below "
-							"a private aggregate", clause);
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1, NULL,
+						  "Put it into a subquery of its own, below the "
+						  "windows or around them.",
+						  "%s is not supported together with windows below "
+						  "a private aggregate", clause);
 }
 
 static dp_refusal *
@@ -409,38 +410,38 @@ verify_level(Query *query, bool top, bool nullable, List *cte_stack,
 	check_stack_depth();
 	if (!top)
 	{
-		dp_bridge_ungroup(query);
+		dp_base_ungroup(query);
 		group_distinct(query);
-		dp_block_group_operation(query);
+		dp_rowsets_group_operation(query);
 		walk.cte_stack = lcons(query->cteList, list_copy(cte_stack));
 	}
 	forbidden = top ? NULL : forbidden_clause(query);
 	if (forbidden != NULL && query->hasWindowFuncs)
 		return refuse_beside_windows(forbidden);
 	if (forbidden != NULL)
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-								"There, rows of one privacy unit would depend "
-								"on rows of another.",
-								"Aggregate privately at that level, or leave "
-								"it to the outer query.",
-								"%s is not supported below a private "
-								"aggregate", forbidden);
+		return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							  "There, rows of one privacy unit would depend "
+							  "on rows of another.",
+							  "Aggregate privately at that level, or leave "
+							  "it to the outer query.",
+							  "%s is not supported below a private "
+							  "aggregate", forbidden);
 	if (top && (query->setOperations != NULL || query->rowMarks != NIL))
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1, NULL, NULL,
-								"this kind of query is not supported with "
-								"private aggregates");
+		return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1, NULL, NULL,
+							  "this kind of query is not supported with "
+							  "private aggregates");
 	if (query->setOperations != NULL)
 		return verify_arms(nullable, &walk);
 	from = query->jointree;
 	if (from == NULL || from->fromlist == NIL)
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-								"A private aggregate reads protected "
-								"relations, or views or subqueries of them.",
-								FROM_HINT, "private aggregate without FROM");
+		return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							  "A private aggregate reads protected "
+							  "relations, or views or subqueries of them.",
+							  FROM_HINT, "private aggregate without FROM");
 	flatten_joins(query);
 	if (top)
-		dp_block_name_groups(query, walk.cte_stack);
-	dp_block_expand_lists(query, rowset);
+		dp_rowsets_name_groups(query, walk.cte_stack);
+	dp_rowsets_expand_lists(query, rowset);
 	from = query->jointree;
 	foreach(lc, from->fromlist)
 	{
@@ -453,8 +454,8 @@ verify_level(Query *query, bool top, bool nullable, List *cte_stack,
 		return refusal;
 	from = query->jointree;
 
-	from->quals = dp_block_rowset_hoist(from->quals, rowset);
-	refusal = dp_rules_check(from->quals);
+	from->quals = dp_rowsets_hoist(from->quals, rowset);
+	refusal = dp_expressions_check(from->quals);
 	if (refusal != NULL || top)
 		return refusal;
 	return verify_outputs(query, rowset);
@@ -471,22 +472,22 @@ check_leaves(dp_rowset *rowset)
 	ListCell   *lc;
 
 	if (first->relation == NULL && entry->rtekind == RTE_RELATION)
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-								"Private queries read protected relations "
-								"only.",
-								"If its rows are public, query it without "
-								"dp_pg; else ask the owner to run dp_protect "
-								"on it.",
-								"relation \"%s\" is not protected",
-								get_rel_name(entry->relid));
+		return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							  "Private queries read protected relations "
+							  "only.",
+							  "If its rows are public, query it without "
+							  "dp_pg; else ask the owner to run dp_protect "
+							  "on it.",
+							  "relation \"%s\" is not protected",
+							  get_rel_name(entry->relid));
 	if (first->relation == NULL)
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-								"Private aggregates read protected relations, "
-								"or views or subqueries of them.",
-								"Name the protected relation in FROM.",
-								"FROM item \"%s\" cannot be aggregated "
-								"privately",
-								entry->eref ? entry->eref->aliasname : "?");
+		return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							  "Private aggregates read protected relations, "
+							  "or views or subqueries of them.",
+							  "Name the protected relation in FROM.",
+							  "FROM item \"%s\" cannot be aggregated "
+							  "privately",
+							  entry->eref ? entry->eref->aliasname : "?");
 	rowset->relation = first->relation;
 	foreach(lc, rowset->leaves)
 	{
@@ -494,45 +495,45 @@ check_leaves(dp_rowset *rowset)
 
 		if (leaf->relation != NULL &&
 			strcmp(leaf->relation->dataset, first->relation->dataset) != 0)
-			return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-									psprintf("They are in datasets \"%s\" and "
-											 "\"%s\".",
-											 first->relation->dataset,
-											 leaf->relation->dataset),
-									"Ask their owner to protect them in one "
-									"dataset.",
-									"relations \"%s\" and \"%s\" cannot be "
-									"joined privately",
-									get_rel_name(first->relation->relid),
-									get_rel_name(leaf->relation->relid));
+			return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+								  psprintf("They are in datasets \"%s\" and "
+										   "\"%s\".",
+										   first->relation->dataset,
+										   leaf->relation->dataset),
+								  "Ask their owner to protect them in one "
+								  "dataset.",
+								  "relations \"%s\" and \"%s\" cannot be "
+								  "joined privately",
+								  get_rel_name(first->relation->relid),
+								  get_rel_name(leaf->relation->relid));
 	}
 	return NULL;
 }
 
 /*
- * dp_block_rowset_verify
+ * dp_rowsets_verify
  *	  Verify and normalise everything below a block: FROM and WHERE of its
  *	  level, and all levels below.
  *
  * cte_stack holds the cteLists in reach, the block's own first.  On success
  * rowset->relation is the protected relation, or the first of them;
- * dp_block_check_join checks whether they may be joined.  Scalar subqueries in
- * the block's own targets are not touched: see dp_block_rowset_hoist.
+ * dp_rowsets_check_join checks whether they may be joined.  Scalar subqueries
+ * in the block's own targets are not touched: see dp_rowsets_hoist.
  */
 dp_refusal *
-dp_block_rowset_verify(Query *query, List *cte_stack, dp_rowset *rowset)
+dp_rowsets_verify(Query *query, List *cte_stack, dp_rowset *rowset)
 {
 	dp_refusal *refusal = verify_level(query, true, false, cte_stack, rowset);
 
 	if (refusal == NULL)
 		refusal = check_leaves(rowset);
 	if (refusal == NULL)
-		refusal = dp_block_check_with(rowset);
+		refusal = dp_rowsets_check_with(rowset);
 	if (refusal != NULL)
 		return refusal;
 	rowset->many = rowset->grouped > 0 ||
-		!dp_block_has_one_row(rowset->relation, NULL) ||
-		(dp_block_has_join(rowset) &&
-		 (rowset->relation->unit != NULL || dp_block_joins_private(rowset)));
+		!dp_rowsets_prove_one_row(rowset->relation, NULL) ||
+		(dp_rowsets_has_join(rowset) &&
+		 (rowset->relation->unit != NULL || dp_rowsets_joins_private(rowset)));
 	return NULL;
 }

@@ -82,15 +82,15 @@ same_name(const unit_name *a, const unit_name *b)
 }
 
 /*
- * dp_block_uncast
+ * dp_rowsets_uncast
  *	  The expression under casts that change neither values nor equality, as
  *	  from varchar to text and to longer integers.  NULL if there is another
  *	  cast, as to char(n), which makes different texts equal.
  */
 const Node *
-dp_block_uncast(const Node *node)
+dp_rowsets_uncast(const Node *node)
 {
-	node = dp_block_widened((Node *) node);
+	node = dp_rowsets_widened((Node *) node);
 	while (IsA(node, RelabelType))
 	{
 		const RelabelType *relabel = (const RelabelType *) node;
@@ -155,11 +155,11 @@ name_of_output(Query *level, AttrNumber column, const dp_rowset *rowset)
 	if (level->setOperations == NULL)
 	{
 		name = name_of((const Node *) target->expr, &walk);
-		if (!dp_block_is_present(level, name.items))
+		if (!dp_rowsets_is_present(level, name.items))
 			name.items = NULL;
 		return name;
 	}
-	foreach(lc, dp_block_from(level))
+	foreach(lc, dp_rowsets_from(level))
 	{
 		RangeTblEntry *arm = rt_fetch(((RangeTblRef *) lfirst(lc))->rtindex,
 									  level->rtable);
@@ -207,7 +207,7 @@ static unit_name
 name_of(const Node *node, const name_walk *walk)
 {
 	const unit_name none = {NULL};
-	const Node *plain = dp_block_uncast(node);
+	const Node *plain = dp_rowsets_uncast(node);
 	const Var  *var = (const Var *) plain;
 	RangeTblEntry *entry;
 	const dp_leaf *leaf;
@@ -218,9 +218,9 @@ name_of(const Node *node, const name_walk *walk)
 	if (plain == NULL || !IsA(plain, Var) || var->varlevelsup != 0)
 		return none;
 	entry = rt_fetch(var->varno, walk->query->rtable);
-	if (!dp_block_is_private(entry, walk->rowset))
+	if (!dp_rowsets_is_private(entry, walk->rowset))
 		return none;
-	leaf = dp_block_leaf_of(walk->rowset, entry);
+	leaf = dp_rowsets_leaf_of(walk->rowset, entry);
 	if (leaf != NULL)
 		name = name_of_column(leaf, var->varattno);
 	else
@@ -234,11 +234,11 @@ name_of(const Node *node, const name_walk *walk)
 }
 
 /*
- * dp_block_unit_outputs
+ * dp_rowsets_unit_outputs
  *	  Numbers of the targets of a verified level that are the unit of its rows.
  */
 List *
-dp_block_unit_outputs(Query *query, const dp_rowset *rowset)
+dp_rowsets_unit_outputs(Query *query, const dp_rowset *rowset)
 {
 	List	   *outputs = NIL;
 	ListCell   *lc;
@@ -264,14 +264,14 @@ is_of_step(const unit_name *name, const unit_name *first)
 }
 
 /*
- * dp_block_names_step
+ * dp_rowsets_names_step
  *	  Do targets of a verified level, given by number, include all columns of
  *	  the first step of a path to the unit of its rows?  Then rows that agree
  *	  in them belong to one unit.
  */
 bool
-dp_block_names_step(Query *query, const List *numbers,
-					const dp_rowset *rowset)
+dp_rowsets_names_step(Query *query, const List *numbers,
+					  const dp_rowset *rowset)
 {
 	ListCell   *lc;
 	ListCell   *lc2;
@@ -299,18 +299,18 @@ dp_block_names_step(Query *query, const List *numbers,
 }
 
 /*
- * dp_block_names_unit
+ * dp_rowsets_names_unit
  *	  Is an expression of a verified level a unit that is present in each row?
  */
 bool
-dp_block_names_unit(Query *query, const Node *expression,
-					const dp_rowset *rowset)
+dp_rowsets_names_unit(Query *query, const Node *expression,
+					  const dp_rowset *rowset)
 {
 	const name_walk walk = {query, rowset};
 	unit_name	name = name_of(expression, &walk);
 
 	return name.items != NULL && !OidIsValid(name.relid) &&
-		dp_block_is_present(query, name.items);
+		dp_rowsets_is_present(query, name.items);
 }
 
 /* ---- equality ---- */
@@ -338,7 +338,7 @@ equates_names(const Node *condition, const name_walk *walk, unit_name *left,
 {
 	const OpExpr *comparison = (const OpExpr *) condition;
 
-	if (!IsA(condition, OpExpr) || !dp_block_is_equality(comparison))
+	if (!IsA(condition, OpExpr) || !dp_rowsets_is_equality(comparison))
 		return false;
 	*left = name_of(linitial(comparison->args), walk);
 	*right = name_of(lsecond(comparison->args), walk);
@@ -389,14 +389,14 @@ equates_all(const unit_name *left, const unit_name *right,
 }
 
 /*
- * dp_block_equates_units
+ * dp_rowsets_equates_units
  *	  Does a condition of a level, with other conditions, equate the units of
  *	  private items?  Sets *a and *b to these items.
  */
 bool
-dp_block_equates_units(const Node *condition, const List *conditions,
-					   Query *query, const dp_rowset *rowset, Relids *a,
-					   Relids *b)
+dp_rowsets_equates_units(const Node *condition, const List *conditions,
+						 Query *query, const dp_rowset *rowset, Relids *a,
+						 Relids *b)
 {
 	const name_walk walk = {query, rowset};
 	unit_name	left;
@@ -445,13 +445,13 @@ key_among(const Query *level, const List *numbers)
 }
 
 /*
- * dp_block_group_unit
+ * dp_rowsets_group_unit
  *	  The group key of a level that names the unit of its rows, or NULL.
  */
 TargetEntry *
-dp_block_group_unit(Query *level, const dp_rowset *rowset)
+dp_rowsets_group_unit(Query *level, const dp_rowset *rowset)
 {
-	return key_among(level, dp_block_unit_outputs(level, rowset));
+	return key_among(level, dp_rowsets_unit_outputs(level, rowset));
 }
 
 /* The target of a subquery that is the unit of its rows. */
@@ -463,17 +463,17 @@ unit_target(Query *subquery, const dp_rowset *rowset)
 
 	if (subquery->setOperations != NULL)
 		return get_tle_by_resno(subquery->targetList,
-								linitial_int(dp_block_unit_outputs(subquery,
-																   rowset)));
-	if (dp_block_is_grouped(subquery))
+								linitial_int(dp_rowsets_unit_outputs(subquery,
+																	 rowset)));
+	if (dp_rowsets_is_grouped(subquery))
 	{
-		target = dp_block_group_unit(subquery, rowset);
+		target = dp_rowsets_group_unit(subquery, rowset);
 		if (target == NULL)
 			elog(ERROR, "a level that groups has no unit among its keys");
 		target->resjunk = false;
 		return target;
 	}
-	inside = dp_block_rowset_unit(subquery, rowset);
+	inside = dp_rowsets_unit(subquery, rowset);
 	target = makeTargetEntry(inside, list_length(subquery->targetList) + 1,
 							 pstrdup(column_name), false);
 	subquery->targetList = lappend(subquery->targetList, target);
@@ -491,19 +491,19 @@ unit_of_entry(int varno, const Query *query, const dp_rowset *rowset)
 	if (entry->rtekind != RTE_SUBQUERY)
 	{
 		const dp_relation *relation =
-		dp_block_leaf_of(rowset, entry)->relation;
+		dp_rowsets_leaf_of(rowset, entry)->relation;
 
 		unit = makeVar(varno, relation->unit_attnum, relation->unit_type,
 					   relation->unit_typmod, relation->unit_collation, 0);
-		return (Expr *) dp_block_above_joins(query, unit);
+		return (Expr *) dp_rowsets_above_joins(query, unit);
 	}
 	target = unit_target(entry->subquery, rowset);
-	dp_block_name_columns(entry, target->resno, column_name);
+	dp_rowsets_name_columns(entry, target->resno, column_name);
 	unit = makeVarFromTargetEntry(varno, target);
-	return (Expr *) dp_block_above_joins(query, unit);
+	return (Expr *) dp_rowsets_above_joins(query, unit);
 }
 
-/* The common type of units of two types: see dp_block_check_units. */
+/* The common type of units of two types: see dp_rowsets_check_units. */
 static Oid
 common_type(Oid a, Oid b)
 {
@@ -552,7 +552,7 @@ unit_of_item(const Node *item, const Query *query, const dp_rowset *rowset)
 	{
 		int			n = ((const RangeTblRef *) item)->rtindex;
 
-		return dp_block_is_private(rt_fetch(n, query->rtable), rowset) ?
+		return dp_rowsets_is_private(rt_fetch(n, query->rtable), rowset) ?
 			unit_of_entry(n, query, rowset) : NULL;
 	}
 	if (join->jointype == JOIN_RIGHT)
@@ -561,18 +561,18 @@ unit_of_item(const Node *item, const Query *query, const dp_rowset *rowset)
 	if (join->jointype == JOIN_FULL)
 		return either_unit(left, unit_of_item(join->rarg, query, rowset));
 	return left != NULL || join->jointype == JOIN_LEFT ||
-		dp_block_only_asks(join) ? left :
+		dp_rowsets_only_asks(join) ? left :
 		unit_of_item(join->rarg, query, rowset);
 }
 
 /*
- * dp_block_rowset_unit
+ * dp_rowsets_unit
  *	  The unit of each row of a level: a column of the first private item that
  *	  no outer join leaves out, or, below full joins, of the first item that is
  *	  there.  Subqueries below get an additional column.
  */
 Expr *
-dp_block_rowset_unit(Query *query, const dp_rowset *rowset)
+dp_rowsets_unit(Query *query, const dp_rowset *rowset)
 {
 	Expr	   *found = NULL;
 	ListCell   *lc;
@@ -596,21 +596,21 @@ group_keys(const Query *level)
 }
 
 /*
- * dp_block_add_unit_key
+ * dp_rowsets_add_unit_key
  *	  If a level groups by the first step of a path to the unit, as lines by
  *	  their order, make the unit a key, too, which changes no group.
  */
 void
-dp_block_add_unit_key(RangeTblEntry *entry, const dp_rowset *rowset)
+dp_rowsets_add_unit_key(RangeTblEntry *entry, const dp_rowset *rowset)
 {
 	Query	   *level = entry->subquery;
 	SortGroupClause *clause = makeNode(SortGroupClause);
 	TargetEntry *target;
 
-	if (dp_block_group_unit(level, rowset) != NULL ||
-		!dp_block_names_step(level, group_keys(level), rowset))
+	if (dp_rowsets_group_unit(level, rowset) != NULL ||
+		!dp_rowsets_names_step(level, group_keys(level), rowset))
 		return;
-	target = makeTargetEntry(dp_block_rowset_unit(level, rowset),
+	target = makeTargetEntry(dp_rowsets_unit(level, rowset),
 							 list_length(level->targetList) + 1,
 							 pstrdup(column_name), false);
 	get_sort_group_operators(exprType((Node *) target->expr), false, true,
@@ -619,7 +619,7 @@ dp_block_add_unit_key(RangeTblEntry *entry, const dp_rowset *rowset)
 	clause->tleSortGroupRef = assignSortGroupRef(target, level->targetList);
 	level->targetList = lappend(level->targetList, target);
 	level->groupClause = lappend(level->groupClause, clause);
-	dp_block_name_columns(entry, target->resno, column_name);
+	dp_rowsets_name_columns(entry, target->resno, column_name);
 }
 
 /* ----------------
@@ -716,12 +716,12 @@ parts_visible(Oid relid, Snapshot snapshot)
 }
 
 /*
- * dp_block_proved_not_null
+ * dp_rowsets_proved_not_null
  *	  Is the column provably never NULL, by a proof that the snapshot sees?
  *	  The snapshot is NULL at planning.
  */
 bool
-dp_block_proved_not_null(Oid relid, AttrNumber attnum, Snapshot snapshot)
+dp_rowsets_proved_not_null(Oid relid, AttrNumber attnum, Snapshot snapshot)
 {
 	HeapTuple	tuple = dp_compat_not_null_proof(relid, attnum);
 	bool		proved;
@@ -749,8 +749,8 @@ columns_proved_unique(Relation rel, const List *columns, Snapshot snapshot)
 	bool		proved = false;
 
 	foreach(lc, columns)
-		if (!dp_block_proved_not_null(RelationGetRelid(rel), lfirst_int(lc),
-									  snapshot))
+		if (!dp_rowsets_proved_not_null(RelationGetRelid(rel), lfirst_int(lc),
+										snapshot))
 			return false;
 	if (rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
 	{
@@ -768,13 +768,13 @@ columns_proved_unique(Relation rel, const List *columns, Snapshot snapshot)
 }
 
 /*
- * dp_block_has_one_row
+ * dp_rowsets_prove_one_row
  *	  Does the relation provably have at most one row per privacy unit?  The
  *	  caller holds a lock on it.  The proof must be visible to the snapshot,
  *	  unless that is NULL (at planning).
  */
 bool
-dp_block_has_one_row(const dp_relation *relation, Snapshot snapshot)
+dp_rowsets_prove_one_row(const dp_relation *relation, Snapshot snapshot)
 {
 	Relation	rel;
 	bool		proved;
@@ -791,12 +791,12 @@ dp_block_has_one_row(const dp_relation *relation, Snapshot snapshot)
 }
 
 /*
- * dp_block_is_key
+ * dp_rowsets_is_key
  *	  Are columns of a relation, which the caller has locked, provably unique
  *	  together and never NULL, by a proof that the snapshot sees?
  */
 bool
-dp_block_is_key(Oid relid, const List *columns, Snapshot snapshot)
+dp_rowsets_is_key(Oid relid, const List *columns, Snapshot snapshot)
 {
 	Relation	rel = table_open(relid, NoLock);
 	bool		proved = columns_proved_unique(rel, columns, snapshot);
@@ -806,58 +806,58 @@ dp_block_is_key(Oid relid, const List *columns, Snapshot snapshot)
 }
 
 /*
- * dp_block_refuse_many
+ * dp_rowsets_refuse_many
  *	  The refusal where a unit must have one row, and this is not proved for
  *	  the relation.
  */
 dp_refusal *
-dp_block_refuse_many(const dp_relation *relation)
+dp_rowsets_refuse_many(const dp_relation *relation)
 {
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-							relation->unit_steps != NIL ?
-							psprintf("The privacy unit is behind a key (%s), "
-									 "so one unit may have many rows.",
-									 relation->unit) :
-							psprintf("Column \"%s\" names the privacy unit "
-									 "but is not provably unique, so one unit "
-									 "may have many rows.", relation->unit),
-							"This needs one row per unit; if the column is "
-							"unique, let a primary key or a UNIQUE index and "
-							"NOT NULL prove it.",
-							"relation \"%s\" may have many rows per privacy "
-							"unit", get_rel_name(relation->relid));
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+						  relation->unit_steps != NIL ?
+						  psprintf("The privacy unit is behind a key (%s), "
+								   "so one unit may have many rows.",
+								   relation->unit) :
+						  psprintf("Column \"%s\" names the privacy unit "
+								   "but is not provably unique, so one unit "
+								   "may have many rows.", relation->unit),
+						  "This needs one row per unit; if the column is "
+						  "unique, let a primary key or a UNIQUE index and "
+						  "NOT NULL prove it.",
+						  "relation \"%s\" may have many rows per privacy "
+						  "unit", get_rel_name(relation->relid));
 }
 
 static bool
 tells_apart(Oid type, Oid collation)
 {
-	return dp_places_read_way(getBaseType(type)) != DP_READ_NONE &&
+	return dp_domains_read_way(getBaseType(type)) != DP_READ_NONE &&
 		(!OidIsValid(collation) || get_collation_isdeterministic(collation));
 }
 
 static dp_refusal *
 unit_refuse_type(const dp_relation *relation, Oid type)
 {
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-							psprintf("Units of column \"%s\" cannot be told "
-									 "apart by their bytes; its type, or that "
-									 "of a key that it is behind, is %s.",
-									 relation->unit, format_type_be(type)),
-							"The owner should number the people, or give the "
-							"column a built-in type and a deterministic "
-							"collation.",
-							"rows of a unit in relation \"%s\" cannot be "
-							"bounded", get_rel_name(relation->relid));
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+						  psprintf("Units of column \"%s\" cannot be told "
+								   "apart by their bytes; its type, or that "
+								   "of a key that it is behind, is %s.",
+								   relation->unit, format_type_be(type)),
+						  "The owner should number the people, or give the "
+						  "column a built-in type and a deterministic "
+						  "collation.",
+						  "rows of a unit in relation \"%s\" cannot be "
+						  "bounded", get_rel_name(relation->relid));
 }
 
 /*
- * dp_block_check_unit_type
+ * dp_rowsets_check_unit_type
  *	  Refuses a relation whose units, or the keys that they are behind, cannot
  *	  be told apart by their bytes.  They could when it was protected; types of
  *	  columns may have changed.
  */
 dp_refusal *
-dp_block_check_unit_type(const dp_relation *relation)
+dp_rowsets_check_unit_type(const dp_relation *relation)
 {
 	ListCell   *lc;
 
@@ -907,25 +907,25 @@ unit_type(const dp_relation *relation)
 	return getBaseType(relation->unit_type);
 }
 
-/* dp_block_check_units: refuses relations whose units cannot be compared. */
+/* dp_rowsets_check_units: refuses relations whose units cannot be compared. */
 dp_refusal *
-dp_block_check_units(const dp_relation *relation, const dp_relation *first)
+dp_rowsets_check_units(const dp_relation *relation, const dp_relation *first)
 {
 	const char *name = get_rel_name(relation->relid);
 
 	if (relation->unit == NULL)
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-								"Each of its rows is a privacy unit, and no "
-								"column tells which.",
-								"Ask its owner to protect it with a unit "
-								"column.",
-								"relation \"%s\" cannot be joined privately",
-								name);
+		return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							  "Each of its rows is a privacy unit, and no "
+							  "column tells which.",
+							  "Ask its owner to protect it with a unit "
+							  "column.",
+							  "relation \"%s\" cannot be joined privately",
+							  name);
 	if (!units_match(unit_type(relation), unit_type(first)))
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-								"Their units are of different types.",
-								"Ask their owner to give them one type.",
-								"relations \"%s\" and \"%s\" cannot be joined "
-								"privately", get_rel_name(first->relid), name);
-	return dp_block_check_unit_type(relation);
+		return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							  "Their units are of different types.",
+							  "Ask their owner to give them one type.",
+							  "relations \"%s\" and \"%s\" cannot be joined "
+							  "privately", get_rel_name(first->relid), name);
+	return dp_rowsets_check_unit_type(relation);
 }

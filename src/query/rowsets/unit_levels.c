@@ -63,7 +63,7 @@ bounds_mutator(Node *node, void *context)
 {
 	if (node == NULL)
 		return NULL;
-	if (IsA(node, Aggref) && dp_rules_is_between((Aggref *) node))
+	if (IsA(node, Aggref) && dp_expressions_is_between((Aggref *) node))
 	{
 		TargetEntry *argument = linitial(((Aggref *) node)->args);
 
@@ -73,12 +73,12 @@ bounds_mutator(Node *node, void *context)
 }
 
 /*
- * dp_block_bounds_of_groups
+ * dp_rowsets_bounds_of_groups
  *	  A base in which minimum, maximum and average of a group are replaced by
  *	  their argument, whose range contains them: for bounds only.
  */
 Node *
-dp_block_bounds_of_groups(Node *base)
+dp_rowsets_bounds_of_groups(Node *base)
 {
 	return bounds_mutator(base, NULL);
 }
@@ -88,26 +88,26 @@ dp_block_bounds_of_groups(Node *base)
 static dp_refusal *
 refuse_unit(void)
 {
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-							"There, rows of one privacy unit would depend on "
-							"rows of another.",
-							"Group by the column that names the privacy "
-							"unit, too; or aggregate privately at that level, "
-							"or leave it to the outer query.",
-							"an aggregate or GROUP BY without the privacy "
-							"unit is not supported below a private aggregate");
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+						  "There, rows of one privacy unit would depend on "
+						  "rows of another.",
+						  "Group by the column that names the privacy "
+						  "unit, too; or aggregate privately at that level, "
+						  "or leave it to the outer query.",
+						  "an aggregate or GROUP BY without the privacy "
+						  "unit is not supported below a private aggregate");
 }
 
 static dp_refusal *
 unit_levels_refuse_key(Node *key)
 {
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, exprLocation(key),
-							"Values of its type have no hash, or equal ones "
-							"can be spelled differently.",
-							"Cast it to text or to a whole number, under a "
-							"deterministic collation.",
-							"type %s cannot be grouped by below a private "
-							"aggregate", format_type_be(exprType(key)));
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, exprLocation(key),
+						  "Values of its type have no hash, or equal ones "
+						  "can be spelled differently.",
+						  "Cast it to text or to a whole number, under a "
+						  "deterministic collation.",
+						  "type %s cannot be grouped by below a private "
+						  "aggregate", format_type_be(exprType(key)));
 }
 
 static bool
@@ -116,7 +116,7 @@ is_same_when_equal(Node *key)
 	Oid			type = getBaseType(exprType(key));
 	Oid			collation = exprCollation(key);
 
-	return type < FirstNormalObjectId && !dp_places_has_twins(type) &&
+	return type < FirstNormalObjectId && !dp_domains_has_twins(type) &&
 		OidIsValid(lookup_type_cache(type, TYPECACHE_HASH_PROC)->hash_proc) &&
 		!OidIsValid(get_element_type(type)) && !type_is_rowtype(type) &&
 		(!OidIsValid(collation) || get_collation_isdeterministic(collation));
@@ -147,13 +147,13 @@ group_right(const JoinExpr *join, Query *query, dp_rowset *rowset)
 	rt_fetch(((const RangeTblRef *) join->rarg)->rtindex, query->rtable);
 	Query	   *level = entry->subquery;
 
-	if (dp_block_leaf_of(rowset, entry) != NULL ||
-		dp_block_is_whole(level) || level->setOperations != NULL ||
-		list_length(dp_block_list_items(level)) < 2 ||
-		dp_block_unit_outputs(level, rowset) == NIL ||
+	if (dp_rowsets_leaf_of(rowset, entry) != NULL ||
+		dp_rowsets_is_whole(level) || level->setOperations != NULL ||
+		list_length(dp_rowsets_list_items(level)) < 2 ||
+		dp_rowsets_unit_outputs(level, rowset) == NIL ||
 		!can_group(level))
 		return;
-	dp_block_group_by_all(level);
+	dp_rowsets_group_by_all(level);
 	rowset->grouped++;
 }
 
@@ -166,32 +166,32 @@ group_asked(const Node *item, Query *query, dp_rowset *rowset)
 {
 	const JoinExpr *join = (const JoinExpr *) item;
 
-	if (IsA(item, RangeTblRef) || !dp_block_only_asks(join))
+	if (IsA(item, RangeTblRef) || !dp_rowsets_only_asks(join))
 		return;
 	group_right(join, query, rowset);
 	group_asked(join->larg, query, rowset);
 }
 
 /*
- * dp_block_group_asked
+ * dp_rowsets_group_asked
  *	  Make joined rows on the right of semijoins and antijoins distinct.
  *	  Groups have a known size, so that they may be hashed; otherwise each row
  *	  would be compared with each.
  */
 void
-dp_block_group_asked(Query *query, dp_rowset *rowset)
+dp_rowsets_group_asked(Query *query, dp_rowset *rowset)
 {
 	ListCell   *lc;
 
-	foreach(lc, dp_block_from(query))
+	foreach(lc, dp_rowsets_from(query))
 		group_asked(lfirst(lc), query, rowset);
 	foreach(lc, query->rtable)
 	{
 		RangeTblEntry *entry = lfirst(lc);
 
 		if (entry->rtekind == RTE_SUBQUERY && entry->subquery != NULL &&
-			dp_block_leaf_of(rowset, entry) == NULL)
-			dp_block_group_asked(entry->subquery, rowset);
+			dp_rowsets_leaf_of(rowset, entry) == NULL)
+			dp_rowsets_group_asked(entry->subquery, rowset);
 	}
 }
 
@@ -228,11 +228,11 @@ check_loose(Query *level)
 	if (!loose_walker((Node *) level->targetList, &walk) &&
 		!loose_walker(level->havingQual, &walk))
 		return NULL;
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
-							exprLocation(walk.found), NULL,
-							"Add it to GROUP BY.",
-							"a column that is not grouped by is not supported "
-							"below a private aggregate");
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+						  exprLocation(walk.found), NULL,
+						  "Add it to GROUP BY.",
+						  "a column that is not grouped by is not supported "
+						  "below a private aggregate");
 }
 
 static dp_refusal *
@@ -240,7 +240,7 @@ unit_levels_check_level(Query *level, const dp_rowset *rowset)
 {
 	ListCell   *lc;
 
-	if (dp_block_group_unit(level, rowset) == NULL)
+	if (dp_rowsets_group_unit(level, rowset) == NULL)
 		return refuse_unit();
 	foreach(lc, level->groupClause)
 	{
@@ -253,11 +253,11 @@ unit_levels_check_level(Query *level, const dp_rowset *rowset)
 }
 
 /*
- * dp_block_check_groups
+ * dp_rowsets_check_groups
  *	  Refuses levels below a verified query that group rows of several units.
  */
 dp_refusal *
-dp_block_check_groups(Query *query, const dp_rowset *rowset)
+dp_rowsets_check_groups(Query *query, const dp_rowset *rowset)
 {
 	dp_refusal *refusal = NULL;
 	ListCell   *lc;
@@ -270,15 +270,15 @@ dp_block_check_groups(Query *query, const dp_rowset *rowset)
 
 		if (refusal != NULL || entry->rtekind != RTE_SUBQUERY ||
 			entry->subquery == NULL ||
-			dp_block_leaf_of(rowset, entry) != NULL)
+			dp_rowsets_leaf_of(rowset, entry) != NULL)
 			continue;
 		/*
 		 * from the inside out: the unit of a level is a key of the level below
 		 */
-		refusal = dp_block_check_groups(entry->subquery, rowset);
-		if (refusal == NULL && dp_block_is_grouped(entry->subquery))
+		refusal = dp_rowsets_check_groups(entry->subquery, rowset);
+		if (refusal == NULL && dp_rowsets_is_grouped(entry->subquery))
 		{
-			dp_block_add_unit_key(entry, rowset);
+			dp_rowsets_add_unit_key(entry, rowset);
 			refusal = unit_levels_check_level(entry->subquery, rowset);
 		}
 		if (refusal == NULL && entry->subquery->hasWindowFuncs)
@@ -323,13 +323,13 @@ unit_levels_number_walker(Node *node, void *context)
 }
 
 /*
- * dp_block_number_windows
+ * dp_rowsets_number_windows
  *	  Number the windows of a level differently from those of other levels, in
  *	  place, so that equal-looking window functions differ.  `level`: its
  *	  number, from 1.
  */
 void
-dp_block_number_windows(Query *query, int level)
+dp_rowsets_number_windows(Query *query, int level)
 {
 	Index		first = level * MOST_WINDOWS;
 	ListCell   *lc;
@@ -376,13 +376,13 @@ before_random(const WindowClause *window, const Query *level,
 }
 
 /*
- * dp_block_order_by_chance
+ * dp_rowsets_order_by_chance
  *	  ORDER BY random() in a window over single rows asks for a random order:
  *	  mark the window accordingly (expressions/unit_window.c), in place, since
  *	  volatile functions are not allowed on private rows.
  */
 void
-dp_block_order_by_chance(Query *level)
+dp_rowsets_order_by_chance(Query *level)
 {
 	ListCell   *lc;
 
@@ -393,10 +393,10 @@ dp_block_order_by_chance(Query *level)
 		List	   *before = before_random(window, level, &target);
 
 		if (target == NULL || !target->resjunk ||
-			dp_rules_looks_at_peers(level, window))
+			dp_expressions_looks_at_peers(level, window))
 			continue;
 		window->orderClause = before;
-		window->name = pstrdup(DP_RULES_ANY_ORDER);
+		window->name = pstrdup(DP_EXPRESSIONS_ANY_ORDER);
 		target->expr = (Expr *) makeNullConst(FLOAT8OID, -1, InvalidOid);
 	}
 }
@@ -410,15 +410,15 @@ refuse_partition(const Query *level, const WindowClause *window)
 	get_sortgroupclause_expr(linitial(window->partitionClause),
 							 level->targetList);
 
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
-							exprLocation(first),
-							"There, rows of one privacy unit would depend on "
-							"rows of another.",
-							"Add the column that names the privacy unit to "
-							"PARTITION BY; or use the window over released "
-							"values, in an outer query.",
-							"a window without the privacy unit in PARTITION "
-							"BY is not supported below a private aggregate");
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+						  exprLocation(first),
+						  "There, rows of one privacy unit would depend on "
+						  "rows of another.",
+						  "Add the column that names the privacy unit to "
+						  "PARTITION BY; or use the window over released "
+						  "values, in an outer query.",
+						  "a window without the privacy unit in PARTITION "
+						  "BY is not supported below a private aggregate");
 }
 
 /* Does each partition of a window have the rows of one unit? */
@@ -435,9 +435,9 @@ parts_units(const WindowClause *window, Query *level, const dp_rowset *rowset)
 
 		numbers = lappend_int(numbers, target->resno);
 	}
-	return dp_block_names_step(level, numbers, rowset) ||
+	return dp_rowsets_names_step(level, numbers, rowset) ||
 		list_intersection_int(numbers,
-							  dp_block_unit_outputs(level, rowset)) != NIL;
+							  dp_rowsets_unit_outputs(level, rowset)) != NIL;
 }
 
 /* Is an expression over base columns a stored value? */
@@ -474,15 +474,15 @@ check_texts(Query *level)
 
 		if (get_typlen(exprType(column)) == -1 &&
 			getBaseType(exprType(column)) != NUMERICOID &&
-			!is_stored(dp_block_rowset_base(level, column)))
-			return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
-									exprLocation(column),
-									"Windows keep rows in memory, and nothing "
-									"says how long it may be.",
-									"Compute it above the window.",
-									"a text that is computed below a window "
-									"is not supported below a private "
-									"aggregate");
+			!is_stored(dp_rowsets_base(level, column)))
+			return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+								  exprLocation(column),
+								  "Windows keep rows in memory, and nothing "
+								  "says how long it may be.",
+								  "Compute it above the window.",
+								  "a text that is computed below a window "
+								  "is not supported below a private "
+								  "aggregate");
 	}
 	return NULL;
 }
@@ -527,7 +527,7 @@ count_copies(const Query *level)
 	ListCell   *lc;
 
 	foreach(lc, level->windowClause)
-		copies += dp_rules_looks_at_peers(level, lfirst(lc)) ? 4 : 2;
+		copies += dp_expressions_looks_at_peers(level, lfirst(lc)) ? 4 : 2;
 	return copies;
 }
 
@@ -549,12 +549,12 @@ unit_levels_add_column(dp_unit_level *sizes, Query *level,
 					   const dp_block *block, Node *column, bool apart)
 {
 	const Node *base =
-		dp_bridge_unlabelled(dp_block_rowset_base(level, column));
+		dp_base_unlabelled(dp_rowsets_base(level, column));
 
 	if (get_typlen(exprType(column)) > 0)
 		add_bytes(sizes, column, 0);
 	else if (!IsA(base, Var))
-		add_bytes(sizes, column, dp_rules_kept_bytes(column, level));
+		add_bytes(sizes, column, dp_expressions_kept_bytes(column, level));
 	else if (!OidIsValid(list_nth_oid(block->relids,
 									  ((const Var *) base)->varno - 1)))
 		sizes->public++;
@@ -614,7 +614,8 @@ result_bytes(const WindowFunc *function, const Query *level)
 	if (is_column_of(function))
 		return LONGEST_COLUMN;
 	return strcmp(name, "sum") == 0 || strcmp(name, "avg") == 0 ?
-		LONGEST_SUM : dp_rules_kept_bytes(linitial(function->args), level);
+		LONGEST_SUM : dp_expressions_kept_bytes(linitial(function->args),
+												level);
 }
 
 /* Add the results of windows: numbers, or values of rows. */
@@ -683,10 +684,10 @@ unit_levels_is_given(int item, AttrNumber column, const List *conditions)
 		int			i;
 
 		for (i = 0; IsA(equality, OpExpr) &&
-			 dp_block_is_equality(equality) && i < 2; i++)
+			 dp_rowsets_is_equality(equality) && i < 2; i++)
 		{
 			const Var  *var = (const Var *)
-			dp_block_uncast(list_nth(equality->args, i));
+			dp_rowsets_uncast(list_nth(equality->args, i));
 
 			if (var != NULL && IsA(var, Var) && (int) var->varno == item &&
 				var->varattno == column &&
@@ -713,9 +714,9 @@ finds_one(const Query *level, const JoinExpr *join)
 	if (join->jointype != JOIN_LEFT || !IsA(item, RangeTblRef))
 		return false;
 	groups = rt_fetch(item->rtindex, level->rtable)->subquery;
-	if (groups == NULL || !dp_block_is_grouped(groups))
+	if (groups == NULL || !dp_rowsets_is_grouped(groups))
 		return false;
-	conditions = dp_block_add_conjuncts(NIL, join->quals);
+	conditions = dp_rowsets_add_conjuncts(NIL, join->quals);
 	foreach(lc, groups->groupClause)
 	{
 		const TargetEntry *key = get_sortgroupclause_tle(lfirst(lc),
@@ -736,7 +737,7 @@ add_entries(List *entries, const Query *level, const Node *item)
 		return lappend(entries, rt_fetch(((const RangeTblRef *)
 										  item)->rtindex, level->rtable));
 	entries = add_entries(entries, level, join->larg);
-	return dp_block_only_asks(join) || finds_one(level, join) ? entries :
+	return dp_rowsets_only_asks(join) || finds_one(level, join) ? entries :
 		add_entries(entries, level, join->rarg);
 }
 
@@ -747,7 +748,7 @@ level_entries(const Query *level)
 	List	   *entries = NIL;
 	ListCell   *lc;
 
-	foreach(lc, dp_block_from(level))
+	foreach(lc, dp_rowsets_from(level))
 		entries = add_entries(entries, level, lfirst(lc));
 	return entries;
 }
@@ -788,18 +789,18 @@ leaves_out_private(const dp_block *block)
 static bool
 leaf_adds_one(const RangeTblEntry *entry, const dp_block *block)
 {
-	int			number = dp_block_leaf_number(entry);
+	int			number = dp_rowsets_leaf_number(entry);
 	Oid			relid = list_nth_oid(block->relids, number - 1);
 	ListCell   *lc;
 
 	if (OidIsValid(relid))
-		return dp_block_has_one_row(dp_protect_lookup(relid), NULL);
+		return dp_rowsets_prove_one_row(dp_protect_lookup(relid), NULL);
 	foreach(lc, block->sources)
 	{
 		const dp_joined *source = lfirst(lc);
 
 		if (source->number == number)
-			return !leaves_out_private(block) && dp_block_looks_up(source);
+			return !leaves_out_private(block) && dp_rowsets_looks_up(source);
 	}
 	return false;
 }
@@ -813,7 +814,7 @@ reads_unit_rows(const Query *level, const dp_block *block)
 {
 	ListCell   *lc;
 
-	if (!dp_block_full_once(level))
+	if (!dp_rowsets_full_once(level))
 		return false;
 	foreach(lc, level_entries(level))
 	{
@@ -836,18 +837,18 @@ has_unit_rows(const Query *level, const dp_block *block)
 {
 	if (level->setOperations != NULL)
 		return false;
-	return dp_block_is_grouped(level) ? groups_by_unit_alone(level) :
+	return dp_rowsets_is_grouped(level) ? groups_by_unit_alone(level) :
 		reads_unit_rows(level, block);
 }
 
 /*
- * dp_block_reads_once
+ * dp_rowsets_reads_once
  *	  Does a block, which is complete, read provably at most one row of each
  *	  unit?  Rows are bounded all the same, so that a proof that no longer
  *	  holds costs accuracy alone.
  */
 bool
-dp_block_reads_once(const dp_block *block)
+dp_rowsets_reads_once(const dp_block *block)
 {
 	return reads_unit_rows(block->inner, block);
 }
@@ -888,7 +889,7 @@ entry_choices(const RangeTblEntry *entry, const dp_block *block, bool chosen)
 	if (entry->rtekind == RTE_SUBQUERY)
 		return chosen && has_unit_rows(entry->subquery, NULL) ?
 			list_make1(NULL) : list_choices(entry->subquery, block, chosen);
-	number = dp_block_leaf_number(entry);
+	number = dp_rowsets_leaf_number(entry);
 	return list_make1(chosen && !unit_levels_is_chosen(number, block) ? NULL :
 					  bms_make_singleton(number));
 }
@@ -926,13 +927,13 @@ list_choices(const Query *level, const dp_block *block, bool chosen)
 }
 
 /*
- * dp_block_row_leaves
+ * dp_rowsets_row_leaves
  *	  List of Bitmapset *: the sets of leaves from which a block's rows are
  *	  made, each row from one of the sets.  Leaves of semijoins and antijoins
  *	  are not included.
  */
 List *
-dp_block_row_leaves(const dp_block *block)
+dp_rowsets_row_leaves(const dp_block *block)
 {
 	return list_choices(block->inner, block, false);
 }
@@ -949,9 +950,9 @@ is_public_column(Node *node, const dp_walk *walk)
 static bool
 follows_from_public(Query *level, Node *expression, const dp_block *block)
 {
-	return dp_bridge_contains(dp_block_rowset_base(level, expression),
-							  is_public_column, (void *) block,
-							  DP_WALK_ONE_LEVEL);
+	return dp_base_contains(dp_rowsets_base(level, expression),
+							is_public_column, (void *) block,
+							DP_WALK_ONE_LEVEL);
 }
 
 static bool
@@ -979,12 +980,12 @@ spreads_column(Node *node, const dp_walk *walk)
 }
 
 /*
- * dp_block_joins_plainly
+ * dp_rowsets_joins_plainly
  *	  Is a row of a block made from at most one row of each source, since no
  *	  level below groups rows or combines them?
  */
 bool
-dp_block_joins_plainly(const Query *level)
+dp_rowsets_joins_plainly(const Query *level)
 {
 	ListCell   *lc;
 
@@ -994,34 +995,34 @@ dp_block_joins_plainly(const Query *level)
 
 		if (entry->rtekind == RTE_SUBQUERY &&
 			(entry->subquery->setOperations != NULL ||
-			 dp_block_is_whole(entry->subquery) ||
-			 !dp_block_joins_plainly(entry->subquery)))
+			 dp_rowsets_is_whole(entry->subquery) ||
+			 !dp_rowsets_joins_plainly(entry->subquery)))
 			return false;
 	}
 	return true;
 }
 
 /*
- * dp_block_key_spreads
+ * dp_rowsets_key_spreads
  *	  May a private row be in several groups because of the n-th group key,
  *	  from 0: does that belong to public rows, of which several may be joined
  *	  with it?
  */
 bool
-dp_block_key_spreads(const dp_block *block, int n)
+dp_rowsets_key_spreads(const dp_block *block, int n)
 {
 	const TargetEntry *key = list_nth(block->inner->targetList, n);
 
-	return dp_bridge_contains(dp_block_rowset_base(block->inner,
-												   (Node *) key->expr),
-							  spreads_column, (void *) block,
-							  DP_WALK_ONE_LEVEL);
+	return dp_base_contains(dp_rowsets_base(block->inner,
+											(Node *) key->expr),
+							spreads_column, (void *) block,
+							DP_WALK_ONE_LEVEL);
 }
 
 static bool
 unit_levels_is_column(Query *level, Node *value)
 {
-	return IsA(dp_bridge_unlabelled(dp_block_rowset_base(level, value)), Var);
+	return IsA(dp_base_unlabelled(dp_rowsets_base(level, value)), Var);
 }
 
 /*
@@ -1035,7 +1036,7 @@ unit_levels_add_value(Query *level, Node *value, const dp_block *block,
 	if (get_typlen(exprType(value)) > 0)
 		sizes->group += MAXALIGN(get_typlen(exprType(value)));
 	else if (!unit_levels_is_column(level, value))
-		sizes->group += MAXALIGN(dp_rules_kept_bytes(value, level));
+		sizes->group += MAXALIGN(dp_expressions_kept_bytes(value, level));
 	else if (follows_from_public(level, value, block))
 		sizes->public++;
 	else
@@ -1061,7 +1062,7 @@ unit_levels_aggregate_walker(Node *node, void *context)
 	if (!IsA(node, Aggref))
 		return expression_tree_walker(node, unit_levels_aggregate_walker,
 									  context);
-	walk->sizes->group += dp_rules_aggregate_keeps(aggregate, &value);
+	walk->sizes->group += dp_expressions_aggregate_keeps(aggregate, &value);
 	if (value)
 		unit_levels_add_value(walk->level, (Node *)
 							  linitial_node(TargetEntry,
@@ -1142,7 +1143,7 @@ measure_below(const Query *level, const dp_block *block, List *levels)
 		if (entry->rtekind != RTE_SUBQUERY)
 			continue;
 		levels = measure_below(entry->subquery, block, levels);
-		if (dp_block_is_grouped(entry->subquery))
+		if (dp_rowsets_is_grouped(entry->subquery))
 			levels = measure_groups(levels, entry->subquery, block);
 		if (entry->subquery->hasWindowFuncs)
 			levels = measure_windows(levels, entry->subquery, block);
@@ -1151,12 +1152,12 @@ measure_below(const Query *level, const dp_block *block, List *levels)
 }
 
 /*
- * dp_block_unit_levels
+ * dp_rowsets_unit_levels
  *	  List of dp_unit_level *: for the rows that the block aggregates, and then
  *	  for the groups, or the rows that windows keep, of each level below.
  */
 List *
-dp_block_unit_levels(const dp_block *block)
+dp_rowsets_unit_levels(const dp_block *block)
 {
 	const dp_unit_level rows = {0};
 

@@ -36,12 +36,12 @@
 #include "dp_rowsets.h"
 #include "rowsets_internal.h"
 
-/* dp_block_is_united: is the level a UNION ALL and nothing else? */
+/* dp_rowsets_is_united: is the level a UNION ALL and nothing else? */
 bool
-dp_block_is_united(const Query *level)
+dp_rowsets_is_united(const Query *level)
 {
 	return level->setOperations != NULL &&
-		dp_rules_unites_all(level->setOperations);
+		dp_expressions_unites_all(level->setOperations);
 }
 
 static List *
@@ -54,11 +54,11 @@ add_arms(List *arms, Node *operation)
 }
 
 /*
- * dp_block_from
+ * dp_rowsets_from
  *	  The items of a level's FROM, or its arms, as RangeTblRefs.
  */
 List *
-dp_block_from(const Query *level)
+dp_rowsets_from(const Query *level)
 {
 	return level->setOperations != NULL ?
 		add_arms(NIL, level->setOperations) : level->jointree->fromlist;
@@ -74,9 +74,9 @@ columns_of(int item, const List *targets)
 	ListCell   *lc;
 
 	foreach(lc, targets)
-		(void) dp_block_add_target(&columns, (Node *)
-								   makeVarFromTargetEntry(item, lfirst(lc)),
-								   "column");
+		(void) dp_rowsets_add_target(&columns, (Node *)
+									 makeVarFromTargetEntry(item, lfirst(lc)),
+									 "column");
 	return columns;
 }
 
@@ -106,21 +106,21 @@ make_operation(SetOperation op, bool all, Node *left, Node *right,
 }
 
 /*
- * dp_block_unite
+ * dp_rowsets_unite
  *	  Make a level the UNION ALL of some entries, and nothing else, with
  *	  columns like its targets.
  */
 void
-dp_block_unite(Query *level, List *entries)
+dp_rowsets_unite(Query *level, List *entries)
 {
-	Node	   *united = dp_block_make_item(1);
+	Node	   *united = dp_rowsets_make_item(1);
 	int			n;
 
 	level->rtable = entries;
 	level->targetList = columns_of(1, level->targetList);
 	for (n = 2; n <= list_length(entries); n++)
 		united = make_operation(SETOP_UNION, true, united,
-								dp_block_make_item(n), level->targetList);
+								dp_rowsets_make_item(n), level->targetList);
 	if (IsA(united, RangeTblRef))
 		level->jointree->fromlist = list_make1(united);
 	else
@@ -147,15 +147,15 @@ move_operand(Node *operand, const Query *level, int down)
 	{
 		RangeTblEntry *left = move_operand(operation->larg, level, 1);
 
-		moved = dp_block_make_level(list_make2(left,
-											   move_operand(operation->rarg,
-															level, 1)));
+		moved = dp_rowsets_make_level(list_make2(left,
+												 move_operand(operation->rarg,
+															  level, 1)));
 		moved->targetList = columns_of(1, level->targetList);
 		moved->setOperations =
 			make_operation(operation->op, operation->all,
-						   dp_block_make_item(1), dp_block_make_item(2),
+						   dp_rowsets_make_item(1), dp_rowsets_make_item(2),
 						   moved->targetList);
-		entry = dp_block_subquery_entry(moved);
+		entry = dp_rowsets_subquery_entry(moved);
 	}
 	IncrementVarSublevelsUp((Node *) entry->subquery, down, 1);
 	return entry;
@@ -183,13 +183,13 @@ static RangeTblEntry *
 mark_side(Node *operand, const Query *level, bool side)
 {
 	RangeTblEntry *entry = move_operand(operand, level, 2);
-	Query	   *marked = dp_block_make_level(list_make1(entry));
+	Query	   *marked = dp_rowsets_make_level(list_make1(entry));
 
-	marked->jointree->fromlist = list_make1(dp_block_make_item(1));
+	marked->jointree->fromlist = list_make1(dp_rowsets_make_item(1));
 	marked->targetList = columns_of(1, entry->subquery->targetList);
-	(void) dp_block_add_target(&marked->targetList,
-							   makeBoolConst(side, false), "side");
-	return dp_block_subquery_entry(marked);
+	(void) dp_rowsets_add_target(&marked->targetList,
+								 makeBoolConst(side, false), "side");
+	return dp_rowsets_subquery_entry(marked);
 }
 
 /* Keep the groups that occur on both sides, or only on the left one. */
@@ -198,8 +198,8 @@ keep_groups(Query *level, SetOperation op)
 {
 	Var		   *side = makeVar(1, list_length(level->targetList) + 1, BOOLOID,
 							   -1, InvalidOid, 0);
-	Node	   *left_alone = dp_block_of_all(F_BOOL_AND, (Node *) side);
-	Node	   *left = dp_block_of_all(F_BOOL_OR, copyObject((Node *) side));
+	Node	   *left_alone = dp_rowsets_of_all(F_BOOL_AND, (Node *) side);
+	Node	   *left = dp_rowsets_of_all(F_BOOL_OR, copyObject((Node *) side));
 
 	level->hasAggs = true;
 	level->havingQual = op == SETOP_EXCEPT ? left_alone :
@@ -211,13 +211,13 @@ keep_groups(Query *level, SetOperation op)
 static void
 group_united(Query *level, SetOperationStmt *root)
 {
-	Query	   *united = dp_block_make_level(NIL);
+	Query	   *united = dp_rowsets_make_level(NIL);
 
 	if (root->op == SETOP_UNION)
 	{
 		united->targetList = level->targetList;
-		dp_block_unite(united,
-					   add_united(NIL, (Node *) root, level, false, 1));
+		dp_rowsets_unite(united,
+						 add_united(NIL, (Node *) root, level, false, 1));
 	}
 	else
 	{
@@ -227,35 +227,36 @@ group_united(Query *level, SetOperationStmt *root)
 		TargetEntry *side = llast(left->subquery->targetList);
 
 		united->targetList = lappend(list_copy(level->targetList), side);
-		dp_block_unite(united, sides);
+		dp_rowsets_unite(united, sides);
 	}
-	level->rtable = list_make1(dp_block_subquery_entry(united));
-	level->jointree = makeFromExpr(list_make1(dp_block_make_item(1)), NULL);
+	level->rtable = list_make1(dp_rowsets_subquery_entry(united));
+	level->jointree = makeFromExpr(list_make1(dp_rowsets_make_item(1)), NULL);
 	level->targetList = columns_of(1, level->targetList);
 	level->setOperations = NULL;
-	dp_block_group_by_all(level);
+	dp_rowsets_group_by_all(level);
 	if (root->op != SETOP_UNION)
 		keep_groups(level, root->op);
 }
 
 /*
- * dp_block_group_operation
+ * dp_rowsets_group_operation
  *	  Turn a level of set operations into a UNION ALL, or into one that groups
  *	  such a level, in place; nested operations become levels below, to be
  *	  treated likewise.  INTERSECT ALL and EXCEPT ALL are left unchanged.
  */
 void
-dp_block_group_operation(Query *level)
+dp_rowsets_group_operation(Query *level)
 {
 	SetOperationStmt *root = (SetOperationStmt *) level->setOperations;
 
-	if (root == NULL || dp_rules_unites_all((Node *) root) ||
+	if (root == NULL || dp_expressions_unites_all((Node *) root) ||
 		(root->all && root->op != SETOP_UNION))
 		return;
 	level->sortClause = NIL;
 	dp_compat_forget_rights(level);
 	if (root->all)
-		dp_block_unite(level, add_united(NIL, (Node *) root, level, true, 0));
+		dp_rowsets_unite(level,
+						 add_united(NIL, (Node *) root, level, true, 0));
 	else
 		group_united(level, root);
 }
@@ -263,12 +264,12 @@ dp_block_group_operation(Query *level)
 /* ---- what arms give ---- */
 
 /*
- * dp_block_check_arm
+ * dp_rowsets_check_arm
  *	  Refuses an arm whose types differ from the level's: the planner would
  *	  cast its columns, unchecked.
  */
 dp_refusal *
-dp_block_check_arm(const Query *united, const Query *arm)
+dp_rowsets_check_arm(const Query *united, const Query *arm)
 {
 	ListCell   *lc;
 
@@ -282,13 +283,13 @@ dp_block_check_arm(const Query *united, const Query *arm)
 								exprType((Node *) own->expr) ==
 								exprType((Node *) target->expr)))
 			continue;
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
-								own == NULL ? -1 :
-								exprLocation((Node *) own->expr), NULL,
-								"Cast them to one type; but columns that name "
-								"privacy units must have one.",
-								"parts of UNION, INTERSECT or EXCEPT give "
-								"values of different types");
+		return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+							  own == NULL ? -1 :
+							  exprLocation((Node *) own->expr), NULL,
+							  "Cast them to one type; but columns that name "
+							  "privacy units must have one.",
+							  "parts of UNION, INTERSECT or EXCEPT give "
+							  "values of different types");
 	}
 	return NULL;
 }

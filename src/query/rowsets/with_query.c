@@ -154,13 +154,13 @@ recount_walker(Node *node, void *context)
 }
 
 /*
- * dp_block_recount_with
+ * dp_rowsets_recount_with
  *	  Count the references to each WITH query of a statement, after some were
  *	  moved or dropped: the planner plans those with references, and rights are
  *	  checked for these.
  */
 void
-dp_block_recount_with(Query *query)
+dp_rowsets_recount_with(Query *query)
 {
 	List	   *stack = NIL;
 
@@ -170,7 +170,7 @@ dp_block_recount_with(Query *query)
 /* ---- copies ---- */
 
 /*
- * dp_block_expand_with
+ * dp_rowsets_expand_with
  *	  Replace a reference to a WITH query by a copy of its query; *found
  *	  receives the WITH query.
  *
@@ -178,8 +178,8 @@ dp_block_recount_with(Query *query)
  * many levels further in.
  */
 dp_refusal *
-dp_block_expand_with(RangeTblEntry *entry, List *cte_stack,
-					 const CommonTableExpr **found)
+dp_rowsets_expand_with(RangeTblEntry *entry, List *cte_stack,
+					   const CommonTableExpr **found)
 {
 	CommonTableExpr *cte = find_with(cte_stack, entry);
 	List	   *own_stack;
@@ -188,12 +188,12 @@ dp_block_expand_with(RangeTblEntry *entry, List *cte_stack,
 	if (cte == NULL || cte->cterecursive || entry->self_reference ||
 		!IsA(cte->ctequery, Query) ||
 		((Query *) cte->ctequery)->commandType != CMD_SELECT)
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-								"A recursive or data-modifying WITH query "
-								"mixes rows of different privacy units.",
-								"Use a plain WITH query or a subquery.",
-								"WITH query \"%s\" cannot be aggregated "
-								"privately", entry->ctename);
+		return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							  "A recursive or data-modifying WITH query "
+							  "mixes rows of different privacy units.",
+							  "Use a plain WITH query or a subquery.",
+							  "WITH query \"%s\" cannot be aggregated "
+							  "privately", entry->ctename);
 	query = copyObject((Query *) cte->ctequery);
 	own_stack = list_copy_tail(cte_stack, entry->ctelevelsup);
 	count_outward(cte->ctequery, own_stack, 1);
@@ -215,23 +215,23 @@ dp_block_expand_with(RangeTblEntry *entry, List *cte_stack,
 #define EXPANDED_MAX 256
 
 /*
- * dp_block_note_expanded
+ * dp_rowsets_note_expanded
  *	  Record a copy of a WITH query in a level of the rowset.  Queries that
  *	  each use another one twice make exponentially many copies.
  */
 dp_refusal *
-dp_block_note_expanded(dp_rowset *rowset, const CommonTableExpr *cte)
+dp_rowsets_note_expanded(dp_rowset *rowset, const CommonTableExpr *cte)
 {
 	CHECK_FOR_INTERRUPTS();
 	rowset->expanded = lappend(rowset->expanded, (void *) cte);
 	if (list_length(rowset->expanded) <= EXPANDED_MAX)
 		return NULL;
-	return dp_bridge_refuse(ERRCODE_PROGRAM_LIMIT_EXCEEDED, -1,
-							psprintf("At most %d are possible.", EXPANDED_MAX),
-							"Store what several of them use in a temporary "
-							"table, or ask in several queries.",
-							"too many uses of WITH queries below a private "
-							"aggregate");
+	return dp_base_refuse(ERRCODE_PROGRAM_LIMIT_EXCEEDED, -1,
+						  psprintf("At most %d are possible.", EXPANDED_MAX),
+						  "Store what several of them use in a temporary "
+						  "table, or ask in several queries.",
+						  "too many uses of WITH queries below a private "
+						  "aggregate");
 }
 
 /* ---- what reads private rows ---- */
@@ -279,20 +279,20 @@ reads_walker(Node *node, void *context)
 }
 
 /*
- * dp_block_reads_private
+ * dp_rowsets_reads_private
  *	  Does a query read private rows other than through private aggregates?
  */
 bool
-dp_block_reads_private(Query *query, List *cte_stack)
+dp_rowsets_reads_private(Query *query, List *cte_stack)
 {
 	reads_walk	walk = {cte_stack, false};
 
 	return reads_walker((Node *) query, &walk);
 }
 
-/* dp_block_reads_relation: does it read any relation, in any way? */
+/* dp_rowsets_reads_relation: does it read any relation, in any way? */
 bool
-dp_block_reads_relation(Query *query, List *cte_stack)
+dp_rowsets_reads_relation(Query *query, List *cte_stack)
 {
 	reads_walk	walk = {cte_stack, true};
 
@@ -325,9 +325,9 @@ inside_walker(Node *node, void *context)
 		if (entry->rtekind != RTE_CTE ||
 			(int) entry->ctelevelsup < walk->depth)
 			return false;
-		walk->refusal = dp_block_expand_with(entry, walk->stack, &cte);
+		walk->refusal = dp_rowsets_expand_with(entry, walk->stack, &cte);
 		if (walk->refusal == NULL)
-			walk->refusal = dp_block_note_expanded(walk->rowset, cte);
+			walk->refusal = dp_rowsets_note_expanded(walk->rowset, cte);
 		return walk->refusal != NULL;	/* its subquery is walked next */
 	}
 	if (IsA(node, Query))
@@ -346,12 +346,12 @@ inside_walker(Node *node, void *context)
 }
 
 /*
- * dp_block_expand_with_inside
+ * dp_rowsets_expand_with_inside
  *	  Replace references of a joined item to outer WITH queries by copies.
  */
 dp_refusal *
-dp_block_expand_with_inside(RangeTblEntry *entry, List *cte_stack,
-							dp_rowset *rowset)
+dp_rowsets_expand_with_inside(RangeTblEntry *entry, List *cte_stack,
+							  dp_rowset *rowset)
 {
 	inside_walk walk = {cte_stack, 0, rowset, NULL};
 
@@ -382,22 +382,22 @@ check_uses(const CommonTableExpr *cte, const dp_rowset *rowset)
 		joined = joined || ((const dp_leaf *) lfirst(lc))->cte == cte;
 	if (uses + joined <= 1 || !differs_each_time(cte))
 		return NULL;
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-							"Its values would be released again, or differ, "
-							"for each use.",
-							"Use it once, or store its rows in a temporary "
-							"table.",
-							"WITH query \"%s\" is used below a private "
-							"aggregate and elsewhere", cte->ctename);
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+						  "Its values would be released again, or differ, "
+						  "for each use.",
+						  "Use it once, or store its rows in a temporary "
+						  "table.",
+						  "WITH query \"%s\" is used below a private "
+						  "aggregate and elsewhere", cte->ctename);
 }
 
 /*
- * dp_block_check_with
+ * dp_rowsets_check_with
  *	  Refuses a verified rowset unless all uses of a WITH query see the same
  *	  rows.
  */
 dp_refusal *
-dp_block_check_with(const dp_rowset *rowset)
+dp_rowsets_check_with(const dp_rowset *rowset)
 {
 	dp_refusal *refusal = NULL;
 	ListCell   *lc;

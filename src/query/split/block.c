@@ -95,9 +95,9 @@ static const dp_node_type key_type = DP_NODE_TYPE(dp_key, key_fields);
 static const dp_node_type value_type = DP_NODE_TYPE(dp_value, value_fields);
 static const dp_node_type block_type = DP_NODE_TYPE(dp_block, block_fields);
 
-/* dp_block_init: from _PG_init, so that every process reads these nodes. */
+/* dp_split_init: from _PG_init, so that every process reads these nodes. */
 void
-dp_block_init(void)
+dp_split_init(void)
 {
 	RegisterExtensibleNodeMethods(&source_type.methods);
 	RegisterExtensibleNodeMethods(&key_type.methods);

@@ -299,7 +299,7 @@ canonical_mutator(Node *node, void *context)
 }
 
 /*
- * dp_block_write_canonical
+ * dp_split_write_canonical
  *	  A block as text, palloc'd: its inner query and the queries that run
  *	  before.
  *
@@ -310,7 +310,7 @@ canonical_mutator(Node *node, void *context)
  * since it has OIDs.
  */
 char *
-dp_block_write_canonical(const dp_block *block, dp_constants constants)
+dp_split_write_canonical(const dp_block *block, dp_constants constants)
 {
 	canonical	c = {constants, NULL};
 	List	   *trees = list_make2(block->inner, block->subqueries);
@@ -331,11 +331,11 @@ dp_block_write_canonical(const dp_block *block, dp_constants constants)
 }
 
 /*
- * dp_block_write_tree
+ * dp_split_write_tree
  *	  The same for a query or expression of a block, constants kept.
  */
 char *
-dp_block_write_tree(Node *tree)
+dp_split_write_tree(Node *tree)
 {
 	canonical	c = {DP_CONSTANTS_KEPT, NULL};
 	char	   *text = nodeToString(canonical_mutator(tree, &c));
@@ -359,12 +359,12 @@ without_conditions(const dp_key *key)
 }
 
 /*
- * dp_block_write_key
+ * dp_split_write_key
  *	  The source of a key's public values as text, palloc'd, without the
  *	  conditions on them.
  */
 char *
-dp_block_write_key(const dp_key *key)
+dp_split_write_key(const dp_key *key)
 {
 	char	   *text = nodeToString(without_conditions(key));
 
@@ -377,11 +377,11 @@ dp_block_write_key(const dp_key *key)
  * ----------------
  */
 
-/* dp_block_fingerprint: hash of the canonical text, constants blanked. */
+/* dp_split_fingerprint: hash of the canonical text, constants blanked. */
 int64
-dp_block_fingerprint(const dp_block *block)
+dp_split_fingerprint(const dp_block *block)
 {
-	char	   *text = dp_block_write_canonical(block, DP_CONSTANTS_BLANKED);
+	char	   *text = dp_split_write_canonical(block, DP_CONSTANTS_BLANKED);
 
 	return (int64) hash_bytes_extended((unsigned char *) text,
 									   (int) strlen(text), 0);

@@ -29,15 +29,15 @@ check_parameters(Aggref *aggregate, const char *name)
 	{
 		Node	   *argument = (Node *) ((TargetEntry *) lfirst(lc))->expr;
 
-		if (!dp_rules_is_public_scalar(argument))
-			return dp_bridge_refuse(ERRCODE_INVALID_PARAMETER_VALUE,
-									exprLocation(argument),
-									"Epsilon and bounds that depend on rows "
-									"would reveal something about the rows.",
-									"Use constants, parameters, or "
-									"computations over them.",
-									"parameters of %s must not depend on rows",
-									name);
+		if (!dp_expressions_is_public_scalar(argument))
+			return dp_base_refuse(ERRCODE_INVALID_PARAMETER_VALUE,
+								  exprLocation(argument),
+								  "Epsilon and bounds that depend on rows "
+								  "would reveal something about the rows.",
+								  "Use constants, parameters, or "
+								  "computations over them.",
+								  "parameters of %s must not depend on rows",
+								  name);
 	}
 	return NULL;
 }
@@ -48,10 +48,10 @@ check_variadic(Aggref *aggregate, const char *name)
 {
 	if (!aggregate->aggvariadic)
 		return NULL;
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
-							exprLocation(llast(aggregate->args)), NULL,
-							"Write each of them, without VARIADIC.",
-							"parameters of %s must not be an array", name);
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+						  exprLocation(llast(aggregate->args)), NULL,
+						  "Write each of them, without VARIADIC.",
+						  "parameters of %s must not be an array", name);
 }
 
 /* dp_count(0.5) is a forgotten first argument, not a count of a constant. */
@@ -67,13 +67,13 @@ check_lone_constant(Aggref *aggregate, const char *name)
 	argument = (Node *) ((TargetEntry *) linitial(aggregate->args))->expr;
 	type = exprType(argument);
 	if ((type != NUMERICOID && type != FLOAT8OID && type != FLOAT4OID) ||
-		!dp_rules_is_public_scalar(argument))
+		!dp_expressions_is_public_scalar(argument))
 		return NULL;
-	return dp_bridge_refuse(ERRCODE_INVALID_PARAMETER_VALUE,
-							exprLocation(argument),
-							"The only argument is what to count.",
-							"To give an epsilon, write dp_count(1, 0.5).",
-							"%s of a constant that is not an integer", name);
+	return dp_base_refuse(ERRCODE_INVALID_PARAMETER_VALUE,
+						  exprLocation(argument),
+						  "The only argument is what to count.",
+						  "To give an epsilon, write dp_count(1, 0.5).",
+						  "%s of a constant that is not an integer", name);
 }
 
 static dp_refusal *
@@ -85,7 +85,7 @@ check_operator(Oid operator, Expr *argument, Aggref *aggregate)
 
 	set_opfuncid(comparison);
 	comparison->location = aggregate->location;
-	return dp_rules_check((Node *) comparison);
+	return dp_expressions_check((Node *) comparison);
 }
 
 static dp_refusal *
@@ -110,12 +110,12 @@ aggregate_check_distinct(Aggref *aggregate, const char *name)
 			refusal = check_operator(clause->sortop, argument, aggregate);
 		return refusal;
 	}
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
-							aggregate->location, NULL,
-							"DISTINCT is supported in dp_sum, dp_avg, and "
-							"dp_count(DISTINCT x) without an epsilon, over "
-							"built-in types.",
-							"DISTINCT is not supported here in %s", name);
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+						  aggregate->location, NULL,
+						  "DISTINCT is supported in dp_sum, dp_avg, and "
+						  "dp_count(DISTINCT x) without an epsilon, over "
+						  "built-in types.",
+						  "DISTINCT is not supported here in %s", name);
 }
 
 /* Does the aggregate choose among public values of its argument? */
@@ -135,9 +135,9 @@ argument_key(dp_splitter *s, Node *argument, Node *base)
 	dp_key	   *key = dp_make_node(dp_key);
 	bool		nullable;
 
-	if (dp_block_classify_key(argument, base,
-							  dp_block_relation_of(&s->rowset, base,
-												   &nullable), key) != NULL)
+	if (dp_keys_classify(argument, base,
+						 dp_rowsets_relation_of(&s->rowset, base,
+												&nullable), key) != NULL)
 		return NULL;
 	key->nullable = false;
 	return key;
@@ -153,14 +153,14 @@ check_argument(Node *argument, int kind, const char *name)
 	ArrayExpr  *array = (ArrayExpr *) argument;
 
 	if (kind != DP_AGG_CONDITIONS)
-		return dp_rules_check(argument);
+		return dp_expressions_check(argument);
 	if (!IsA(argument, ArrayExpr) || array->multidims ||
 		array->elements == NIL)
-		return dp_bridge_refuse(ERRCODE_INVALID_PARAMETER_VALUE,
-								exprLocation(argument), NULL,
-								"Write them out, as in ARRAY[a > 1, b = 2].",
-								"%s needs an array of conditions", name);
-	return dp_rules_check((Node *) array->elements);
+		return dp_base_refuse(ERRCODE_INVALID_PARAMETER_VALUE,
+							  exprLocation(argument), NULL,
+							  "Write them out, as in ARRAY[a > 1, b = 2].",
+							  "%s needs an array of conditions", name);
+	return dp_expressions_check((Node *) array->elements);
 }
 
 static bool is_unit(const dp_splitter *s, Node *base);
@@ -212,12 +212,12 @@ is_unit(const dp_splitter *s, Node *base)
 		return aggregate_are_units(s, aggregate_results((CaseExpr *) base));
 	if (IsA(base, NullIfExpr))
 		return is_unit(s, linitial(((NullIfExpr *) base)->args));
-	base = dp_block_widened(base);
+	base = dp_rowsets_widened(base);
 	type = getBaseType(exprType(base));
-	base = dp_bridge_unlabelled(base);
+	base = dp_base_unlabelled(base);
 	if (!s->rowset.many || !IsA(base, Var))
 		return false;
-	relation = dp_block_leaf(&s->rowset, ((Var *) base)->varno)->relation;
+	relation = dp_rowsets_leaf(&s->rowset, ((Var *) base)->varno)->relation;
 	return relation != NULL &&
 		((Var *) base)->varattno == relation->unit_attnum &&
 		(type == getBaseType(exprType(base)) ||
@@ -229,24 +229,24 @@ static dp_refusal *
 check_second(dp_splitter *s, Aggref *aggregate, Node **base)
 {
 	TargetEntry *given = lsecond(aggregate->args);
-	Node	   *argument = dp_block_rowset_hoist((Node *) given->expr,
-												 &s->rowset);
-	dp_refusal *refusal = dp_rules_check(argument);
+	Node	   *argument = dp_rowsets_hoist((Node *) given->expr,
+											&s->rowset);
+	dp_refusal *refusal = dp_expressions_check(argument);
 
 	given->expr = (Expr *) argument;
 	if (refusal == NULL)
-		*base = dp_block_rowset_base(s->query, argument);
+		*base = dp_rowsets_base(s->query, argument);
 	return refusal;
 }
 
 /*
- * dp_block_check_aggregate
+ * dp_split_check_aggregate
  *	  Verify a private aggregate of the block being split, hoist its subqueries
  *	  in place, and fill in the fields of *value about its arguments: base and
  *	  second over base columns, or NULL.
  */
 dp_refusal *
-dp_block_check_aggregate(dp_splitter *s, Aggref *aggregate,
+dp_split_check_aggregate(dp_splitter *s, Aggref *aggregate,
 						 dp_value *value)
 {
 	const char *name = get_func_name(aggregate->aggfnoid);
@@ -256,14 +256,14 @@ dp_block_check_aggregate(dp_splitter *s, Aggref *aggregate,
 
 	value->kind = dp_catalog_kind_of(aggregate);
 	if (aggregate->aggorder != NIL || aggregate->aggdirectargs != NIL)
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
-								aggregate->location, NULL,
-								"Leave ORDER BY out; order does not matter "
-								"here.",
-								"ORDER BY inside %s is not supported", name);
+		return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+							  aggregate->location, NULL,
+							  "Leave ORDER BY out; order does not matter "
+							  "here.",
+							  "ORDER BY inside %s is not supported", name);
 	aggregate->aggfilter = (Expr *)
-		dp_block_rowset_hoist((Node *) aggregate->aggfilter, &s->rowset);
-	refusal = dp_rules_check((Node *) aggregate->aggfilter);
+		dp_rowsets_hoist((Node *) aggregate->aggfilter, &s->rowset);
+	refusal = dp_expressions_check((Node *) aggregate->aggfilter);
 	if (refusal != NULL || aggregate->args == NIL)
 		return refusal;
 
@@ -275,7 +275,7 @@ dp_block_check_aggregate(dp_splitter *s, Aggref *aggregate,
 	if (refusal != NULL)
 		return refusal;
 	given = linitial(aggregate->args);
-	argument = dp_block_rowset_hoist((Node *) given->expr, &s->rowset);
+	argument = dp_rowsets_hoist((Node *) given->expr, &s->rowset);
 	given->expr = (Expr *) argument;
 	refusal = check_argument(argument,
 							 dp_catalog_aggregate_kind(aggregate->aggfnoid),
@@ -284,7 +284,7 @@ dp_block_check_aggregate(dp_splitter *s, Aggref *aggregate,
 		refusal = aggregate_check_distinct(aggregate, name);
 	if (refusal != NULL)
 		return refusal;
-	value->base = dp_block_rowset_base(s->query, argument);
+	value->base = dp_rowsets_base(s->query, argument);
 	if (chooses_value(dp_catalog_aggregate_kind(aggregate->aggfnoid)))
 		value->key = argument_key(s, argument, value->base);
 	value->of_units = is_unit(s, value->base);

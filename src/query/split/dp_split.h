@@ -31,7 +31,7 @@ typedef struct dp_value
 								 * 0 */
 	AttrNumber	base_attnum;	/* that column */
 	Node	   *base;			/* what the argument's values follow from, over
-								 * base columns (dp_places_cut_public), if
+								 * base columns (dp_domains_cut_public), if
 								 * bounds need it; or NULL */
 	Node	   *second;			/* the same for a second argument per row */
 	List	   *filters;		/* of Node *: conditions that its rows fulfil
@@ -45,12 +45,12 @@ typedef struct dp_value
 } dp_value;
 
 /* ---- blocks as nodes (block.c) ---- */
-extern void dp_block_init(void);
+extern void dp_split_init(void);
 
 /* ---- blocks as text (canonical.c) ---- */
 
-extern char *dp_block_write_tree(Node *tree);
-extern char *dp_block_write_key(const dp_key *key);
+extern char *dp_split_write_tree(Node *tree);
+extern char *dp_split_write_key(const dp_key *key);
 
 /* ---- all private rows by name (named_rows.c) ---- */
 
@@ -59,28 +59,28 @@ extern char *dp_block_write_key(const dp_key *key);
  * place.  Returns the first refusal, or NULL; *inval_items receives the
  * dependencies of inlined functions.
  */
-extern dp_refusal *dp_block_split_all(Query *query, dp_block_consumer consumer,
-									  void *context, List **inval_items);
+extern dp_refusal *dp_split_all(Query *query, dp_block_consumer consumer,
+								void *context, List **inval_items);
 
 /*
  * To be called after that, when entries of releases are calls of a marker
  * function: in all that follows released values, NULL takes the place of
  * errors that noise can cause (released.c).
  */
-extern void dp_block_guard_released(Query *query, Oid marker);
+extern void dp_split_guard_released(Query *query, Oid marker);
 
 /* How many additional counts a level that is not yet split will release. */
-extern int	dp_block_added_sizes(const Query *query);
-extern Aggref *dp_block_lift_aggregate(Aggref *aggregate, int level);
+extern int	dp_split_added_sizes(const Query *query);
+extern Aggref *dp_split_lift_aggregate(Aggref *aggregate, int level);
 
 /* ---- predicates given as texts (predicates.c) ---- */
 #define DP_PREDICATE_LENGTH (1 << 16)	/* most bytes of one */
 #define DP_PREDICATES_LENGTH (1 << 22)	/* and of all together */
 
-extern List *dp_block_predicate_texts(ArrayType *array);
-extern bool dp_block_is_weight(Node *expression);
-extern Query *dp_block_read_predicates(Oid relid, List *texts);
-extern Node *dp_block_read_public_predicate(Oid relid, TupleDesc columns,
+extern List *dp_split_predicate_texts(ArrayType *array);
+extern bool dp_split_is_weight(Node *expression);
+extern Query *dp_split_read_predicates(Oid relid, List *texts);
+extern Node *dp_split_read_public_predicate(Oid relid, TupleDesc columns,
 											const char *text, bool *total);
 
 #endif							/* DP_SPLIT_H */

@@ -88,12 +88,12 @@ check_whole_rows(Query *query)
 
 	if (!whole_row_walker((Node *) query, &walk))
 		return NULL;
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
-							walk.found->location,
-							"The error would be one more column of that row.",
-							"Name the columns that are wanted.",
-							"dp_error is not supported together with a whole "
-							"row of a subquery");
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+						  walk.found->location,
+						  "The error would be one more column of that row.",
+						  "Name the columns that are wanted.",
+						  "dp_error is not supported together with a whole "
+						  "row of a subquery");
 }
 
 typedef struct error_placing
@@ -177,13 +177,13 @@ kept_count(const MinMaxExpr *expression)
 }
 
 /*
- * dp_block_error_of
+ * dp_split_error_of
  *	  The aggregate or column whose error a call of dp_error asks for, under
  *	  expressions that do not change the error; or whatever else the argument
  *	  is.
  */
 Node *
-dp_block_error_of(const FuncExpr *call)
+dp_split_error_of(const FuncExpr *call)
 {
 	Node	   *node = linitial(call->args);
 
@@ -209,14 +209,14 @@ is_call(const Node *node, Oid function)
 static dp_refusal *
 refuse(const Node *call)
 {
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, exprLocation(call),
-							"Its argument is neither a private aggregate nor "
-							"the column of a subquery that is one, row by "
-							"row.",
-							"Write the aggregate itself, as in "
-							"dp_error(dp_count(*)), or the name of a "
-							"subquery's column that is one.",
-							"dp_error needs a private value");
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, exprLocation(call),
+						  "Its argument is neither a private aggregate nor "
+						  "the column of a subquery that is one, row by "
+						  "row.",
+						  "Write the aggregate itself, as in "
+						  "dp_error(dp_count(*)), or the name of a "
+						  "subquery's column that is one.",
+						  "dp_error needs a private value");
 }
 
 /* ---- columns that are asked for ---- */
@@ -257,7 +257,7 @@ asked_column(const error_placing *p, const Node *node)
 
 	if (!is_call(node, p->function))
 		return NULL;
-	var = (Var *) dp_block_error_of((const FuncExpr *) node);
+	var = (Var *) dp_split_error_of((const FuncExpr *) node);
 	return IsA(var, Var) && (int) var->varlevelsup == p->depth ? var : NULL;
 }
 
@@ -361,7 +361,7 @@ add_to_branches(error_placing *p, Query *query, Node *tree, AttrNumber of,
 		entry = rt_fetch(((RangeTblRef *) tree)->rtindex, query->rtable);
 		if (error_place_add_column(p, entry->subquery, of) != n)
 			return false;
-		dp_block_name_columns(entry, n, "error");
+		dp_rowsets_name_columns(entry, n, "error");
 		return true;
 	}
 	if (both->op != SETOP_UNION || !both->all)
@@ -469,7 +469,7 @@ add_to_entry(error_placing *p, RangeTblEntry *entry, AttrNumber of)
 		n = error_place_add_column(p, entry->subquery, of);
 	else if (entry->rtekind == RTE_CTE)
 		n = add_to_with_query(p, entry, of);
-	dp_block_name_columns(entry, n, "error");
+	dp_rowsets_name_columns(entry, n, "error");
 	p->widened = true;
 	return n;
 }
@@ -557,16 +557,16 @@ place_level(error_placing *p, Query *query)
 	check_stack_depth();
 	if (query->commandType == CMD_UTILITY || p->refusal != NULL)
 		return;
-	(void) dp_block_inline_functions(query, p->inval_items);
-	dp_bridge_ungroup(query);
+	(void) dp_rowsets_inline_functions(query, p->inval_items);
+	dp_base_ungroup(query);
 	p->levels = lcons(query, list_copy(levels));
 	place_own(p, query);
 	foreach(lc, query->rtable)
 		if (lfirst_node(RangeTblEntry, lc)->rtekind == RTE_SUBQUERY)
 			place_level(p, lfirst_node(RangeTblEntry, lc)->subquery);
-	(void) dp_bridge_contains((Node *) query, place_below, p,
-							  DP_WALK_INSIDE | DP_WALK_ONE_LEVEL |
-							  QTW_IGNORE_RC_SUBQUERIES);
+	(void) dp_base_contains((Node *) query, place_below, p,
+							DP_WALK_INSIDE | DP_WALK_ONE_LEVEL |
+							QTW_IGNORE_RC_SUBQUERIES);
 	for (i = list_length(query->cteList) - 1; i >= 0; i--)
 		place_level(p, (Query *)
 					list_nth_node(CommonTableExpr, query->cteList,
@@ -592,7 +592,7 @@ check_walker(Node *node, void *context)
 		return false;
 	if (is_call(node, p->function))
 	{
-		Node	   *value = dp_block_error_of((FuncExpr *) node);
+		Node	   *value = dp_split_error_of((FuncExpr *) node);
 
 		if (!IsA(value, Aggref) ||
 			dp_catalog_aggregate_kind(((Aggref *) value)->aggfnoid) ==
@@ -606,18 +606,18 @@ check_walker(Node *node, void *context)
 }
 
 /*
- * dp_block_place_errors
+ * dp_split_place_errors
  *	  Move each call of dp_error in a query, not yet split, to the level of the
  *	  aggregate whose error it asks for.  Returns a refusal, or NULL;
- *	  *inval_items as dp_block_split_all.
+ *	  *inval_items as dp_split_all.
  */
 dp_refusal *
-dp_block_place_errors(Query *query, List **inval_items)
+dp_split_place_errors(Query *query, List **inval_items)
 {
 	error_placing p = {dp_catalog_error_function(), inval_items};
 
 	if (!OidIsValid(p.function) ||
-		!dp_bridge_contains((Node *) query, is_error_call, &p.function, 0))
+		!dp_base_contains((Node *) query, is_error_call, &p.function, 0))
 		return NULL;
 	place_level(&p, query);
 	if (p.refusal == NULL && p.widened)

@@ -59,7 +59,7 @@ may_be_keys_alone(const Query *query)
 static bool
 lacks_rights(Node *node, const dp_walk *walk)
 {
-	return IsA(node, Query) && !dp_bridge_has_rights((Query *) node);
+	return IsA(node, Query) && !dp_base_has_rights((Query *) node);
 }
 
 /* Split a copy of the level; NULL if it is no block. */
@@ -72,16 +72,16 @@ split_copy(const Query *query, List *cte_stack, dp_block **block,
 
 	if (copy->groupClause == NIL)
 		copy->groupClause = copyObject(copy->distinctClause);
-	if (dp_block_split_one(copy, stack, block, entry) != NULL ||
+	if (dp_split_one(copy, stack, block, entry) != NULL ||
 		(*block)->subqueries != NIL ||
-		!dp_bridge_contains((Node *) (*block)->inner, lacks_rights, NULL, 0))
+		!dp_base_contains((Node *) (*block)->inner, lacks_rights, NULL, 0))
 		return NULL;
 	return copy;
 }
 
 /*
  * block_split_keys
- *	  Split a level of keys alone in place, as dp_block_split_one does; false,
+ *	  Split a level of keys alone in place, as dp_split_one does; false,
  *	  and nothing has changed, if it is none.
  *
  * It is tried on copies of all that it could change, including the WITH
@@ -171,7 +171,7 @@ drop_columns(Query *subquery, const column_use *use, bool sizes)
 		Expr	   *kept = target->expr;
 
 		if (!can_drop(target, use) ||
-			dp_block_holds_size((Node *) kept) != sizes)
+			dp_split_holds_size((Node *) kept) != sizes)
 			continue;
 		target->expr = (Expr *) makeNullConst(exprType((Node *) kept),
 											  exprTypmod((Node *) kept),
@@ -200,7 +200,7 @@ drop_unused(Query *query)
 		if (entry->rtekind != RTE_SUBQUERY ||
 			!has_loose_columns(entry->subquery))
 			continue;
-		(void) dp_bridge_contains((Node *) query, add_use, &use, 0);
+		(void) dp_base_contains((Node *) query, add_use, &use, 0);
 		if (use.whole)
 			continue;
 		drop_columns(entry->subquery, &use, false);
@@ -263,7 +263,7 @@ aggregates_all(const Query *query)
 static bool
 is_outer(Node *expression)
 {
-	return dp_block_refers_outside(expression, 0);
+	return dp_rowsets_refers_outside(expression, 0);
 }
 
 static bool
@@ -281,7 +281,7 @@ own_side(const OpExpr *equality)
 {
 	int			i;
 
-	if (!IsA(equality, OpExpr) || !dp_block_is_equality(equality) ||
+	if (!IsA(equality, OpExpr) || !dp_rowsets_is_equality(equality) ||
 		checkExprHasSubLink((Node *) equality))
 		return -1;
 	for (i = 0; i < 2; i++)
@@ -306,7 +306,7 @@ take_apart(Node *quals, List **compared, List **others)
 
 	*compared = NIL;
 	*others = NIL;
-	foreach(lc, dp_block_add_conjuncts(NIL, quals))
+	foreach(lc, dp_rowsets_add_conjuncts(NIL, quals))
 	{
 		Node	   *conjunct = lfirst(lc);
 
@@ -326,13 +326,13 @@ take_apart(Node *quals, List **compared, List **others)
 static void
 walk_add_key(Query *groups, Node *key)
 {
-	(void) dp_block_add_target(&groups->targetList, copyObject(key), "key");
+	(void) dp_rowsets_add_target(&groups->targetList, copyObject(key), "key");
 }
 
 static Node *
 is_present(const void *value)
 {
-	return dp_block_null_test(copyObject((Node *) value), IS_NOT_NULL);
+	return dp_rowsets_null_test(copyObject((Node *) value), IS_NOT_NULL);
 }
 
 static Node *
@@ -354,7 +354,7 @@ can_read(const RangeTblEntry *entry)
 	Node	   *rows = (Node *) entry->values_lists;
 
 	if (entry->rtekind == RTE_VALUES)
-		return !entry->lateral && !dp_block_refers_outside(rows, 0) &&
+		return !entry->lateral && !dp_rowsets_refers_outside(rows, 0) &&
 			!contain_volatile_functions(rows) && !checkExprHasSubLink(rows);
 	return entry->rtekind == RTE_RELATION && entry->tablesample == NULL &&
 		dp_protect_lookup(entry->relid) == NULL &&
@@ -428,7 +428,7 @@ outer_table(const List *operands, const Query *outer)
 		n = var->varno;
 	}
 	if (n == 0 || outer == NULL || tells_many(operands) ||
-		dp_block_refers_outside((Node *) operands, 1) ||
+		dp_rowsets_refers_outside((Node *) operands, 1) ||
 		contain_volatile_functions((Node *) operands) ||
 		contain_aggs_of_level((Node *) operands, 1) ||
 		checkExprHasSubLink((Node *) operands) || is_other(outer, n))
@@ -441,8 +441,8 @@ static Query *
 walk_read_values(const List *operands, int table, const Query *outer)
 {
 	Query	   *from = copyObject((Query *) outer);
-	Query	   *values = dp_block_entry_query(from,
-											  rt_fetch(table, from->rtable));
+	Query	   *values = dp_rowsets_entry_query(from,
+												rt_fetch(table, from->rtable));
 	List	   *present = NIL;
 	ListCell   *lc;
 
@@ -453,10 +453,10 @@ walk_read_values(const List *operands, int table, const Query *outer)
 		IncrementVarSublevelsUp(value, -1, 1);
 		ChangeVarNodes(value, table, 1, 0);
 		present = lappend(present, is_present(value));
-		(void) dp_block_add_target(&values->targetList, value, "value");
+		(void) dp_rowsets_add_target(&values->targetList, value, "value");
 	}
-	values->jointree->quals = dp_block_and(present);
-	dp_block_group_by_all(values);
+	values->jointree->quals = dp_rowsets_and(present);
+	dp_rowsets_group_by_all(values);
 	return values;
 }
 
@@ -503,9 +503,10 @@ group_by_values(Query *groups, const List *compared, int table,
 	int			n = 0;
 	ListCell   *lc;
 
-	groups->rtable = lappend(groups->rtable, dp_block_subquery_entry(values));
+	groups->rtable = lappend(groups->rtable,
+							 dp_rowsets_subquery_entry(values));
 	groups->jointree->fromlist = lappend(groups->jointree->fromlist,
-										 dp_block_make_item(item));
+										 dp_rowsets_make_item(item));
 	foreach(lc, compared)
 	{
 		OpExpr	   *equality = copyObject(lfirst(lc));
@@ -545,9 +546,9 @@ walk_make_groups(const Query *query, List *compared, List *others,
 	groups->havingQual = NULL;
 	if (table != 0)
 	{
-		groups->jointree->quals = dp_block_and(copyObject(others));
+		groups->jointree->quals = dp_rowsets_and(copyObject(others));
 		*found = group_by_values(groups, compared, table, outer);
-		dp_block_group_by_all(groups);
+		dp_rowsets_group_by_all(groups);
 		return groups;
 	}
 	*found = NIL;
@@ -567,8 +568,8 @@ walk_make_groups(const Query *query, List *compared, List *others,
 										 list_length(groups->targetList));
 		}
 	}
-	groups->jointree->quals = dp_block_and(copyObject(others));
-	dp_block_group_by_all(groups);
+	groups->jointree->quals = dp_rowsets_and(copyObject(others));
+	dp_rowsets_group_by_all(groups);
 	return groups;
 }
 
@@ -587,10 +588,11 @@ value_of_group(Query *groups, Aggref *aggregate)
 		if (equal(((TargetEntry *) lfirst(lc))->expr, aggregate))
 			target = lfirst(lc);
 	if (target == NULL)
-		target = dp_block_add_target(&groups->targetList,
-									 copyObject((Node *) aggregate), "value");
-	column = dp_bridge_add_nulling(walk_column_of(groups, target->resno),
-								   JOIN);
+		target = dp_rowsets_add_target(&groups->targetList,
+									   copyObject((Node *) aggregate),
+									   "value");
+	column = dp_base_add_nulling(walk_column_of(groups, target->resno),
+								 JOIN);
 	if (!dp_catalog_counts_rows(
 			dp_catalog_aggregate_kind(aggregate->aggfnoid)))
 		return column;
@@ -650,11 +652,11 @@ asks_values(const Query *query)
 static RangeTblEntry *
 make_one(void)
 {
-	Query	   *one = dp_block_make_level(NIL);
+	Query	   *one = dp_rowsets_make_level(NIL);
 
-	(void) dp_block_add_target(&one->targetList, makeBoolConst(true, false),
-							   "one");
-	return dp_block_subquery_entry(one);
+	(void) dp_rowsets_add_target(&one->targetList, makeBoolConst(true, false),
+								 "one");
+	return dp_rowsets_subquery_entry(one);
 }
 
 /* Turn the level into one that looks up a group and returns its values. */
@@ -668,13 +670,13 @@ look_up(Query *query, Query *groups, List *found)
 	query->havingQual = value_mutator(query->havingQual, groups);
 	IncrementVarSublevelsUp((Node *) groups, 1, 1);
 	join->jointype = JOIN_LEFT;
-	join->larg = dp_block_make_item(ONE);
-	join->rarg = dp_block_make_item(GROUPS);
-	join->quals = dp_block_and(found);
+	join->larg = dp_rowsets_make_item(ONE);
+	join->rarg = dp_rowsets_make_item(GROUPS);
+	join->quals = dp_rowsets_and(found);
 	join->rtindex = JOIN;
 	dp_compat_drop_entries(query);
-	query->rtable = list_make3(make_one(), dp_block_subquery_entry(groups),
-							   dp_block_join_entry(JOIN_LEFT));
+	query->rtable = list_make3(make_one(), dp_rowsets_subquery_entry(groups),
+							   dp_rowsets_join_entry(JOIN_LEFT));
 	query->jointree = makeFromExpr(list_make1(join), query->havingQual);
 	query->havingQual = NULL;
 	query->cteList = NIL;		/* they now belong to the groups */
@@ -731,13 +733,13 @@ refuse_other(const dp_block *block)
 		declared = dp_catalog_find_attribute(column->relid, name);
 		if (declared == NULL || declared->other == NULL)
 			continue;
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-								"Rows with values that are not declared are "
-								"counted together.",
-								"Compare with columns of one table; or group "
-								"by the column, and join the result.",
-								"an outer query cannot look up values of "
-								"column \"%s\"", name);
+		return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							  "Rows with values that are not declared are "
+							  "counted together.",
+							  "Compare with columns of one table; or group "
+							  "by the column, and join the result.",
+							  "an outer query cannot look up values of "
+							  "column \"%s\"", name);
 	}
 	return NULL;
 }
@@ -766,12 +768,12 @@ visit_below(Node *node, const dp_walk *at)
 	if (IsA(node, WindowFunc) &&
 		dp_catalog_aggregate_kind(window->winfnoid) != DP_AGG_NONE)
 		walk->refusal =
-			dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, window->location,
-							 "A window would release a value for every row.",
-							 "Aggregate with GROUP BY, and use window "
-							 "functions over the released values.",
-							 "%s cannot be a window function",
-							 get_func_name(window->winfnoid));
+			dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, window->location,
+						   "A window would release a value for every row.",
+						   "Aggregate with GROUP BY, and use window "
+						   "functions over the released values.",
+						   "%s cannot be a window function",
+						   get_func_name(window->winfnoid));
 	if (IsA(node, Query))
 		(void) walk_level((Query *) node, walk);
 	return walk->refusal != NULL;
@@ -784,7 +786,7 @@ split_level(Query *query, block_walk *walk)
 	dp_block   *block;
 	RangeTblEntry *entry;
 
-	walk->refusal = dp_block_split_one(query, stack, &block, &entry);
+	walk->refusal = dp_split_one(query, stack, &block, &entry);
 	if (walk->refusal == NULL && list_member_ptr(walk->looked_up, query))
 		walk->refusal = refuse_other(block);
 	if (walk->refusal == NULL)
@@ -816,10 +818,10 @@ walk_level(Query *query, block_walk *walk)
 	ListCell   *lc;
 
 	check_stack_depth();
-	bodies = dp_block_inline_functions(query, walk->inval_items);
+	bodies = dp_rowsets_inline_functions(query, walk->inval_items);
 	foreach(lc, bodies)
 		if (walk->refusal == NULL)
-			walk->refusal = dp_block_place_errors(lfirst(lc),
+			walk->refusal = dp_split_place_errors(lfirst(lc),
 												  walk->inval_items);
 	if (walk->refusal != NULL)
 		return false;
@@ -847,21 +849,21 @@ walk_level(Query *query, block_walk *walk)
 			entry->security_barrier = true;
 	}
 	if (walk->refusal == NULL)
-		(void) dp_bridge_contains((Node *) query, visit_below, walk,
-								  DP_WALK_INSIDE | DP_WALK_ONE_LEVEL |
-								  QTW_IGNORE_RT_SUBQUERIES);
+		(void) dp_base_contains((Node *) query, visit_below, walk,
+								DP_WALK_INSIDE | DP_WALK_ONE_LEVEL |
+								QTW_IGNORE_RT_SUBQUERIES);
 	walk->cte_stack = saved_stack;
 	walk->outer = outer;
 	return released;
 }
 
 /*
- * dp_block_split_all
+ * dp_split_all
  *	  See dp_rowsets.h.
  */
 dp_refusal *
-dp_block_split_all(Query *query, dp_block_consumer consumer, void *context,
-				   List **inval_items)
+dp_split_all(Query *query, dp_block_consumer consumer, void *context,
+			 List **inval_items)
 {
 	block_walk	walk;
 
@@ -869,7 +871,7 @@ dp_block_split_all(Query *query, dp_block_consumer consumer, void *context,
 	walk.consumer = consumer;
 	walk.consumer_context = context;
 	walk.inval_items = inval_items;
-	walk.refusal = dp_block_place_errors(query, inval_items);
+	walk.refusal = dp_split_place_errors(query, inval_items);
 	if (walk.refusal == NULL)
 		(void) walk_level(query, &walk);
 	return walk.refusal;

@@ -45,7 +45,7 @@ add_own_aggregate(Node *node, const dp_walk *walk)
 	if (IsA(node, Aggref) && (int) ((Aggref *) node)->agglevelsup ==
 		walk->depth)
 		*found = list_append_unique(*found,
-									dp_block_lift_aggregate((Aggref *) node,
+									dp_split_lift_aggregate((Aggref *) node,
 															walk->depth));
 	return false;
 }
@@ -56,7 +56,7 @@ aggregates_in(Node *expression)
 {
 	List	   *found = NIL;
 
-	(void) dp_bridge_contains(expression, add_own_aggregate, &found, 0);
+	(void) dp_base_contains(expression, add_own_aggregate, &found, 0);
 	return found;
 }
 
@@ -177,9 +177,9 @@ add_sizes(List **aggregates, bool grouped, int *group)
 
 /* ---- what splitting asks for ---- */
 
-/* dp_block_holds_size: does an expression of a level use such a count? */
+/* dp_split_holds_size: does an expression of a level use such a count? */
 bool
-dp_block_holds_size(Node *expression)
+dp_split_holds_size(Node *expression)
 {
 	ListCell   *lc;
 
@@ -190,18 +190,18 @@ dp_block_holds_size(Node *expression)
 }
 
 /*
- * dp_block_added_sizes
+ * dp_split_added_sizes
  *	  How many counts a level that is not yet split will release in addition to
  *	  what it asks for.
  */
 int
-dp_block_added_sizes(const Query *query)
+dp_split_added_sizes(const Query *query)
 {
 	List	   *aggregates;
 	int			group;
 	int			n;
 
-	if (!dp_bridge_suppresses() || !dp_catalog_has_own_aggregate(query))
+	if (!dp_base_suppresses() || !dp_catalog_has_own_aggregate(query))
 		return 0;
 	aggregates = aggregates_in((Node *) list_make2(query->targetList,
 												   query->havingQual));
@@ -211,14 +211,14 @@ dp_block_added_sizes(const Query *query)
 }
 
 /*
- * dp_block_add_sizes
+ * dp_split_add_sizes
  *	  Find the counts that decide among the collected aggregates, or add them,
  *	  and record them in the block.
  */
 void
-dp_block_add_sizes(dp_splitter *s, dp_block *block)
+dp_split_add_sizes(dp_splitter *s, dp_block *block)
 {
-	if (dp_bridge_suppresses())
+	if (dp_base_suppresses())
 		s->sizes = add_sizes(&s->aggregates, s->query->groupClause != NIL,
 							 &block->size);
 }
@@ -277,7 +277,7 @@ spread_parameters(Aggref *aggregate)
 	aggregate->aggargtypes = list_delete_last(aggregate->aggargtypes);
 	foreach(lc, array->elements)
 	{
-		(void) dp_block_add_target(&aggregate->args, lfirst(lc), NULL);
+		(void) dp_rowsets_add_target(&aggregate->args, lfirst(lc), NULL);
 		aggregate->aggargtypes = lappend_oid(aggregate->aggargtypes,
 											 array->element_typeid);
 	}
@@ -370,13 +370,13 @@ read_uncast(Aggref *aggregate)
 }
 
 /*
- * dp_block_lift_aggregate
+ * dp_split_lift_aggregate
  *	  A copy of an aggregate of the block, found `level` levels below it, as if
  *	  it were at the block's own level, with one argument for each parameter
  *	  and without casts that only resolved the call.
  */
 Aggref *
-dp_block_lift_aggregate(Aggref *aggregate, int level)
+dp_split_lift_aggregate(Aggref *aggregate, int level)
 {
 	Aggref	   *copy = copyObject(aggregate);
 
@@ -393,7 +393,7 @@ aggregate_column(dp_splitter *s, Aggref *aggregate)
 {
 	ListCell   *lc;
 	int			column = list_length(s->keys);
-	Aggref	   *wanted = dp_block_lift_aggregate(aggregate, s->level);
+	Aggref	   *wanted = dp_split_lift_aggregate(aggregate, s->level);
 
 	foreach(lc, s->aggregates)
 	{
@@ -415,13 +415,13 @@ error_column(dp_splitter *s, Aggref *aggregate)
 	if (s->errors)
 		return column + list_length(s->aggregates);
 	if (s->refusal == NULL)
-		s->refusal = dp_bridge_refuse(ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-									  aggregate->location,
-									  "A row has no room for an error for "
-									  "each value.",
-									  "Ask in several queries.",
-									  "query has too many private values for "
-									  "dp_error");
+		s->refusal = dp_base_refuse(ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+									aggregate->location,
+									"A row has no room for an error for "
+									"each value.",
+									"Ask in several queries.",
+									"query has too many private values for "
+									"dp_error");
 	return 0;
 }
 
@@ -433,7 +433,7 @@ asks_error(const dp_splitter *s, Node *node)
 
 	if (!IsA(node, FuncExpr) || ((FuncExpr *) node)->funcid != s->error)
 		return NULL;
-	aggregate = (Aggref *) dp_block_error_of((FuncExpr *) node);
+	aggregate = (Aggref *) dp_split_error_of((FuncExpr *) node);
 	return IsA(aggregate, Aggref) &&
 		(int) aggregate->agglevelsup == s->level ? aggregate : NULL;
 }
@@ -445,20 +445,20 @@ split_outer_refuse_column(dp_splitter *s, const Var *var)
 
 	/* in 18, a grouping key of a subquery with grouping sets */
 	if (var->varno > list_length(s->query->rtable))
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-								"It groups by a key of the private query.",
-								"Select from the released values in a "
-								"subquery, and use that.",
-								"grouping sets are not supported in a "
-								"subquery together with private aggregates");
+		return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							  "It groups by a key of the private query.",
+							  "Select from the released values in a "
+							  "subquery, and use that.",
+							  "grouping sets are not supported in a "
+							  "subquery together with private aggregates");
 	entry = rt_fetch(var->varno, s->query->rtable);
-	return dp_bridge_refuse(ERRCODE_GROUPING_ERROR, var->location,
-							"Outside aggregates only group keys are released.",
-							"Add the column to GROUP BY or use a private "
-							"aggregate of it.",
-							"column \"%s\" of private rows is used outside "
-							"the group keys",
-							get_rte_attribute_name(entry, var->varattno));
+	return dp_base_refuse(ERRCODE_GROUPING_ERROR, var->location,
+						  "Outside aggregates only group keys are released.",
+						  "Add the column to GROUP BY or use a private "
+						  "aggregate of it.",
+						  "column \"%s\" of private rows is used outside "
+						  "the group keys",
+						  get_rte_attribute_name(entry, var->varattno));
 }
 
 static Node *
@@ -555,7 +555,8 @@ rebuild_query(dp_splitter *s, List *targets, Node *having,
 	ListCell   *lc;
 
 	dp_compat_replace_entries(query, entry);
-	query->jointree = makeFromExpr(list_make1(dp_block_make_item(1)), having);
+	query->jointree = makeFromExpr(list_make1(dp_rowsets_make_item(1)),
+								   having);
 	query->targetList = targets;
 	query->groupClause = NIL;
 	query->groupDistinct = false;
@@ -571,13 +572,13 @@ rebuild_query(dp_splitter *s, List *targets, Node *having,
 }
 
 /*
- * dp_block_make_outer
+ * dp_split_make_outer
  *	  Turn the block's query, whose keys and aggregates have been collected,
  *	  into the outer query over the released columns; *entry is its only range
  *	  table entry.  Returns a refusal, or NULL.
  */
 dp_refusal *
-dp_block_make_outer(dp_splitter *s, RangeTblEntry **entry)
+dp_split_make_outer(dp_splitter *s, RangeTblEntry **entry)
 {
 	List	   *targets = split_outer_outer_targets(s);
 	Node	   *having = release_mutator(s->query->havingQual, s);
@@ -586,6 +587,6 @@ dp_block_make_outer(dp_splitter *s, RangeTblEntry **entry)
 		return s->refusal;
 	*entry = release_entry(s);
 	rebuild_query(s, targets,
-				  make_and_qual(dp_block_and(s->combined), having), *entry);
+				  make_and_qual(dp_rowsets_and(s->combined), having), *entry);
 	return NULL;
 }

@@ -79,7 +79,7 @@ check_length(int number, Size length, Size *total)
 }
 
 /*
- * dp_block_predicate_texts
+ * dp_split_predicate_texts
  *	  The elements of a text[] argument with predicates: a list of at least one
  *	  char *.
  *
@@ -87,7 +87,7 @@ check_length(int number, Size length, Size *total)
  * more than DP_PREDICATES_MAX, or texts that are too long.
  */
 List *
-dp_block_predicate_texts(ArrayType *array)
+dp_split_predicate_texts(ArrayType *array)
 {
 	List	   *texts = NIL;
 	Size		total = 0;
@@ -266,29 +266,29 @@ static dp_refusal *
 refuse_foreign(bool key)
 {
 	if (key)
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-								"Private queries group by expressions of "
-								"built-in functions, operators and types, "
-								"without subqueries.",
-								"Name a column, or use what is built in.",
-								"a key uses something that is not built in");
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-							"A predicate is text that may come from somebody "
-							"other than the role that runs it: subqueries, "
-							"and functions, operators and types made by "
-							"users, would run with that role's rights.",
-							"Use built-in functions and types; compute other "
-							"values first, and write them into the "
-							"predicate.",
-							"a predicate uses something that is not built in");
+		return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							  "Private queries group by expressions of "
+							  "built-in functions, operators and types, "
+							  "without subqueries.",
+							  "Name a column, or use what is built in.",
+							  "a key uses something that is not built in");
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+						  "A predicate is text that may come from somebody "
+						  "other than the role that runs it: subqueries, "
+						  "and functions, operators and types made by "
+						  "users, would run with that role's rights.",
+						  "Use built-in functions and types; compute other "
+						  "values first, and write them into the "
+						  "predicate.",
+						  "a predicate uses something that is not built in");
 }
 
 /*
- * dp_block_is_weight
+ * dp_split_is_weight
  *	  Is a predicate's expression a weight?
  */
 bool
-dp_block_is_weight(Node *expression)
+dp_split_is_weight(Node *expression)
 {
 	switch (getBaseType(exprType(expression)))
 	{
@@ -308,19 +308,19 @@ static dp_refusal *
 refuse_syntax(bool key)
 {
 	if (key)
-		return dp_bridge_refuse(ERRCODE_SYNTAX_ERROR, -1,
-								"A key is the name of a column, or one "
-								"expression.",
-								"Write what would stand after GROUP BY, as in "
-								"'date_trunc(''month'', day)', and each key "
-								"as an element of the array.",
-								"key is not an expression");
-	return dp_bridge_refuse(ERRCODE_SYNTAX_ERROR, -1,
-							"A predicate is one boolean expression, a weight "
-							"a numeric one.",
-							"Write what would stand after WHERE, as in "
-							"'cost > 1000'.",
-							"predicate is not an expression");
+		return dp_base_refuse(ERRCODE_SYNTAX_ERROR, -1,
+							  "A key is the name of a column, or one "
+							  "expression.",
+							  "Write what would stand after GROUP BY, as in "
+							  "'date_trunc(''month'', day)', and each key "
+							  "as an element of the array.",
+							  "key is not an expression");
+	return dp_base_refuse(ERRCODE_SYNTAX_ERROR, -1,
+						  "A predicate is one boolean expression, a weight "
+						  "a numeric one.",
+						  "Write what would stand after WHERE, as in "
+						  "'cost > 1000'.",
+						  "predicate is not an expression");
 }
 
 /* Analyse the text as a boolean or a number, or as a key of GROUP BY. */
@@ -336,17 +336,17 @@ transform(ParseState *pstate, const char *text, bool key, Node **out)
 		return refuse_foreign(key);
 	expression = transformExpr(pstate, expression,
 							   key ? EXPR_KIND_GROUP_BY : EXPR_KIND_WHERE);
-	if (dp_bridge_contains(expression, is_foreign_column, NULL,
-						   DP_WALK_ONE_LEVEL))
+	if (dp_base_contains(expression, is_foreign_column, NULL,
+						 DP_WALK_ONE_LEVEL))
 		return refuse_foreign(key);
-	if (!key && !dp_block_is_weight(expression))
+	if (!key && !dp_split_is_weight(expression))
 		expression = coerce_to_boolean(pstate, expression, "a predicate");
 	assign_expr_collations(pstate, expression);
 	if (key && !contain_var_clause(expression))
-		return dp_bridge_refuse(ERRCODE_INVALID_PARAMETER_VALUE, -1,
-								"All rows would be in one group.",
-								"Leave it out.",
-								"key has no column");
+		return dp_base_refuse(ERRCODE_INVALID_PARAMETER_VALUE, -1,
+							  "All rows would be in one group.",
+							  "Leave it out.",
+							  "key has no column");
 	*out = expression;
 	return NULL;
 }
@@ -356,7 +356,7 @@ analyse(ParseState *pstate, const predicate_place *place, Node **out)
 {
 	dp_refusal *refusal = transform(pstate, place->text, place->key, out);
 
-	return refusal != NULL ? refusal : dp_rules_check(*out);
+	return refusal != NULL ? refusal : dp_expressions_check(*out);
 }
 
 /* Raises what is wrong with it. */
@@ -373,7 +373,7 @@ read_predicate(ParseState *pstate, predicate_place *place)
 	error_context_stack = &callback;
 	refusal = analyse(pstate, place, &expression);
 	if (refusal != NULL)
-		dp_bridge_raise_refusal(refusal, place->text);
+		dp_base_raise_refusal(refusal, place->text);
 	error_context_stack = callback.previous;
 	return expression;
 }
@@ -407,7 +407,7 @@ static void
 show_columns(ParseState *pstate, Relation relation)
 {
 	/* Temporary types are excluded by OID. */
-	dp_bridge_set_local("search_path", "pg_catalog, pg_temp");
+	dp_base_set_local("search_path", "pg_catalog, pg_temp");
 	addNSItemToQuery(pstate,
 					 addRangeTableEntryForRelation(pstate, relation,
 												   AccessShareLock, NULL,
@@ -416,7 +416,7 @@ show_columns(ParseState *pstate, Relation relation)
 }
 
 /*
- * dp_block_read_predicates
+ * dp_split_read_predicates
  *	  SELECT predicate, ... FROM relation, as the parser would return it: one
  *	  target, boolean or a weight, for each text, in order.  It must still be
  *	  rewritten; the relation stays locked.
@@ -427,11 +427,11 @@ show_columns(ParseState *pstate, Relation relation)
  * its schema.
  */
 Query *
-dp_block_read_predicates(Oid relid, List *texts)
+dp_split_read_predicates(Oid relid, List *texts)
 {
 	ParseState *pstate = make_parsestate(NULL);
 	Relation	relation = open_relation(relid);
-	Query	   *query = dp_block_make_level(NIL);
+	Query	   *query = dp_rowsets_make_level(NIL);
 	int			nest = NewGUCNestLevel();
 	ListCell   *lc;
 
@@ -444,9 +444,9 @@ dp_block_read_predicates(Oid relid, List *texts)
 		place.number = foreach_current_index(lc) + 1;
 		place.text = lfirst(lc);
 		place.key = false;
-		(void) dp_block_add_target(&query->targetList,
-								   read_predicate(pstate, &place),
-								   psprintf("p%d", place.number));
+		(void) dp_rowsets_add_target(&query->targetList,
+									 read_predicate(pstate, &place),
+									 psprintf("p%d", place.number));
 	}
 	dp_compat_parsed_entries(query, pstate);
 	query->jointree->fromlist = pstate->p_joinlist;
@@ -550,10 +550,10 @@ refuse_missing(const public_columns *state)
 		appendStringInfo(&names, "%s\"%s\"",
 						 foreach_current_index(lc) > 0 ? ", " : "",
 						 strVal(lfirst(lc)));
-	return dp_bridge_refuse(ERRCODE_INVALID_PARAMETER_VALUE, -1,
-							psprintf("Not in the universe: %s.", names.data),
-							"Ask only about the columns of the universe.",
-							"predicate names columns outside the universe");
+	return dp_base_refuse(ERRCODE_INVALID_PARAMETER_VALUE, -1,
+						  psprintf("Not in the universe: %s.", names.data),
+						  "Ask only about the columns of the universe.",
+						  "predicate names columns outside the universe");
 }
 
 static dp_refusal *
@@ -567,17 +567,17 @@ analyse_public(ParseState *pstate, const char *text, Node **out)
 	if (state->missing != NIL)
 		return refuse_missing(state);
 	if (contain_mutable_functions(*out))
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-								"Whether it holds for given values must never "
-								"change.",
-								"Write values into the predicate that no "
-								"setting and no clock can change.",
-								"predicate depends on more than its columns");
+		return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							  "Whether it holds for given values must never "
+							  "change.",
+							  "Write values into the predicate that no "
+							  "setting and no clock can change.",
+							  "predicate depends on more than its columns");
 	return NULL;
 }
 
 /*
- * dp_block_read_public_predicate
+ * dp_split_read_public_predicate
  *	  A predicate or a weight over public values: Vars of range table entry 1
  *	  with the columns' positions from 1.  *total: its functions raise no
  *	  error.
@@ -589,7 +589,7 @@ analyse_public(ParseState *pstate, const char *text, Node **out)
  * those given.
  */
 Node *
-dp_block_read_public_predicate(Oid relid, TupleDesc columns,
+dp_split_read_public_predicate(Oid relid, TupleDesc columns,
 							   const char *text, bool *total)
 {
 	ParseState *pstate = make_parsestate(NULL);
@@ -600,7 +600,7 @@ dp_block_read_public_predicate(Oid relid, TupleDesc columns,
 	Node	   *expression = NULL;
 	dp_refusal *refusal;
 
-	dp_bridge_set_local("search_path", "pg_catalog, pg_temp");
+	dp_base_set_local("search_path", "pg_catalog, pg_temp");
 	pstate->p_pre_columnref_hook = predicates_find_column;
 	pstate->p_ref_hook_state = &state;
 	callback.callback = tell_place;
@@ -609,12 +609,12 @@ dp_block_read_public_predicate(Oid relid, TupleDesc columns,
 	error_context_stack = &callback;
 	refusal = analyse_public(pstate, text, &expression);
 	if (refusal != NULL)
-		dp_bridge_raise_refusal(refusal, text);
+		dp_base_raise_refusal(refusal, text);
 	error_context_stack = callback.previous;
-	*total = dp_rules_check(expression) == NULL &&
-		dp_rules_check_settled(expression) == NULL;
+	*total = dp_expressions_check(expression) == NULL &&
+		dp_expressions_check_settled(expression) == NULL;
 	if (*total)
-		expression = dp_rules_make_total(expression);
+		expression = dp_expressions_make_total(expression);
 	free_parsestate(pstate);
 	AtEOXact_GUC(true, nest);
 	return expression;

@@ -107,8 +107,8 @@ var_depends(const Var *var, const released_level *level)
 	if (level == NULL || var->varno < 1 ||
 		(int) var->varno > list_length(level->query->rtable))
 		return false;
-	expressions = dp_bridge_stands_for(rt_fetch(var->varno,
-												level->query->rtable));
+	expressions = dp_base_stands_for(rt_fetch(var->varno,
+											  level->query->rtable));
 	return expressions != NIL ?
 		column_depends(expressions, var->varattno, level) :
 		bms_is_member(var->varno, level->entries);
@@ -337,10 +337,10 @@ static Node *released_mutator(Node *node, void *context);
 static Node *
 guard_call(Node *call, released_level *level)
 {
-	Node	   *inlined = dp_rules_inline_builtin(call);
+	Node	   *inlined = dp_expressions_inline_builtin(call);
 
 	return inlined != call ? released_mutator(inlined, level) :
-		dp_rules_null_on_error(call);
+		dp_expressions_null_on_error(call);
 }
 
 static Node *
@@ -385,9 +385,9 @@ released_mutator(Node *node, void *context)
 	return copy;
 }
 
-/* dp_block_guard_released: see dp_rowsets.h. */
+/* dp_split_guard_released: see dp_rowsets.h. */
 void
-dp_block_guard_released(Query *query, Oid marker)
+dp_split_guard_released(Query *query, Oid marker)
 {
 	released_level outside = {NULL, makeNode(Query), marker};
 	Query	   *guarded = (Query *) released_mutator((Node *) query, &outside);

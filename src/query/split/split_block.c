@@ -76,16 +76,16 @@ has_changed(Node *node, const dp_walk *walk)
 static dp_refusal *
 check_column_types(Query *inner)
 {
-	if (!dp_bridge_contains((Node *) inner, has_changed, NULL,
-							QTW_IGNORE_JOINALIASES))
+	if (!dp_base_contains((Node *) inner, has_changed, NULL,
+						  QTW_IGNORE_JOINALIASES))
 		return NULL;
-	return dp_bridge_refuse(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, -1,
-							"A relation or function changed since.  Nothing "
-							"was charged.",
-							"Run the query again; a prepared one must be "
-							"prepared again.",
-							"what a private query reads has other columns "
-							"than when it was analysed");
+	return dp_base_refuse(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, -1,
+						  "A relation or function changed since.  Nothing "
+						  "was charged.",
+						  "Run the query again; a prepared one must be "
+						  "prepared again.",
+						  "what a private query reads has other columns "
+						  "than when it was analysed");
 }
 
 /* ----------------
@@ -109,7 +109,7 @@ static Node *
 expression_of(const RangeTblEntry *entry, const Var *var)
 {
 	Relation	rel = table_open(entry->relid, NoLock);
-	Node	   *expression = dp_bridge_virtual_expression(rel, var->varattno);
+	Node	   *expression = dp_base_virtual_expression(rel, var->varattno);
 
 	table_close(rel, NoLock);
 	if (expression != NULL)
@@ -120,14 +120,14 @@ expression_of(const RangeTblEntry *entry, const Var *var)
 static dp_refusal *
 split_block_refuse_column(const RangeTblEntry *entry, const Var *var)
 {
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, var->location,
-							"It is computed each time it is read, by an "
-							"expression that is not allowed on private rows.",
-							"Leave the column out, or let its owner make it "
-							"STORED.",
-							"virtual generated column \"%s\" cannot be used "
-							"on private rows",
-							get_attname(entry->relid, var->varattno, false));
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, var->location,
+						  "It is computed each time it is read, by an "
+						  "expression that is not allowed on private rows.",
+						  "Leave the column out, or let its owner make it "
+						  "STORED.",
+						  "virtual generated column \"%s\" cannot be used "
+						  "on private rows",
+						  get_attname(entry->relid, var->varattno, false));
 }
 
 static Node *
@@ -156,7 +156,7 @@ generated_mutator(Node *node, void *context)
 	expression = expression_of(entry, (Var *) node);
 	if (expression == NULL)
 		return copyObject(node);
-	if (c->refusal == NULL && dp_rules_check(expression) != NULL)
+	if (c->refusal == NULL && dp_expressions_check(expression) != NULL)
 		c->refusal = split_block_refuse_column(entry, (Var *) node);
 	return expression;
 }
@@ -187,7 +187,7 @@ make_total(dp_block *block)
 	ListCell   *lc;
 	ListCell   *lc2;
 
-	block->inner = (Query *) dp_rules_make_total((Node *) block->inner);
+	block->inner = (Query *) dp_expressions_make_total((Node *) block->inner);
 	foreach(lc, block->sources)
 	{
 		dp_joined  *source = lfirst(lc);
@@ -197,11 +197,12 @@ make_total(dp_block *block)
 		if (refusal == NULL)
 			refusal = expand_generated(&source->query);
 		source->query = (Query *)
-			dp_rules_make_total((Node *) source->query);
+			dp_expressions_make_total((Node *) source->query);
 		foreach(lc2, source->steps)
 			if (refusal == NULL)
 				refusal = expand_generated((Query **) &lfirst(lc2));
-		source->steps = (List *) dp_rules_make_total((Node *) source->steps);
+		source->steps =
+			(List *) dp_expressions_make_total((Node *) source->steps);
 	}
 	return refusal;
 }
@@ -238,7 +239,7 @@ static AttrNumber
 partition_column(dp_splitter *s, const Bitmapset *columns, Node *expression)
 {
 	Node	   *base =
-		dp_bridge_unlabelled(dp_block_rowset_base(s->query, expression));
+		dp_base_unlabelled(dp_rowsets_base(s->query, expression));
 	Var		   *column;
 
 	if (!IsA(base, Var) || ((Var *) base)->varlevelsup != 0)
@@ -264,9 +265,9 @@ is_hoisted(Node *node, const dp_walk *walk)
 static bool
 is_plain_value(Node *node)
 {
-	return dp_rules_is_public_scalar(node) &&
+	return dp_expressions_is_public_scalar(node) &&
 		!contain_mutable_functions(node) &&
-		!dp_bridge_contains(node, is_hoisted, NULL, DP_WALK_ONE_LEVEL);
+		!dp_base_contains(node, is_hoisted, NULL, DP_WALK_ONE_LEVEL);
 }
 
 static bool
@@ -430,18 +431,18 @@ split_block_collect_walker(Node *node, void *context)
 		return false;
 	if (IsA(node, Aggref) && (int) ((Aggref *) node)->agglevelsup == s->level)
 	{
-		Aggref	   *aggregate = dp_block_lift_aggregate((Aggref *) node,
+		Aggref	   *aggregate = dp_split_lift_aggregate((Aggref *) node,
 														s->level);
 
 		if (dp_catalog_aggregate_kind(aggregate->aggfnoid) == DP_AGG_NONE)
 		{
-			s->refusal = dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
-										  aggregate->location,
-										  "It would show an exact value of "
-										  "private rows.",
-										  advice(aggregate->aggfnoid),
-										  "aggregate %s is not private",
-										  get_func_name(aggregate->aggfnoid));
+			s->refusal = dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+										aggregate->location,
+										"It would show an exact value of "
+										"private rows.",
+										advice(aggregate->aggfnoid),
+										"aggregate %s is not private",
+										get_func_name(aggregate->aggfnoid));
 			return true;
 		}
 		s->aggregates = list_append_unique(s->aggregates, aggregate);
@@ -450,11 +451,11 @@ split_block_collect_walker(Node *node, void *context)
 	if (IsA(node, GroupingFunc) &&
 		(int) ((GroupingFunc *) node)->agglevelsup == s->level)
 	{
-		s->refusal = dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
-									  ((GroupingFunc *) node)->location,
-									  NULL, "Use plain GROUP BY.",
-									  "GROUPING is not supported with private "
-									  "aggregates");
+		s->refusal = dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+									((GroupingFunc *) node)->location,
+									NULL, "Use plain GROUP BY.",
+									"GROUPING is not supported with private "
+									"aggregates");
 		return true;
 	}
 	if (IsA(node, Query))
@@ -528,7 +529,7 @@ split_block_value_of(const dp_key *key, Node *base, Expr *target)
 static dp_refusal *
 split_block_add_keys(dp_splitter *s, Query *inner, dp_block *block)
 {
-	List	   *conjuncts = dp_block_key_conjuncts(s->query);
+	List	   *conjuncts = dp_keys_conjuncts(s->query);
 	List	   *bases = NIL;
 	List	   *joined = NIL;
 	ListCell   *lc;
@@ -547,25 +548,25 @@ split_block_add_keys(dp_splitter *s, Query *inner, dp_block *block)
 
 		if (!split_block_is_grouped(s->query, target))
 			continue;
-		expression = dp_block_rowset_hoist((Node *) target->expr, &s->rowset);
-		refusal = dp_rules_check(expression);
+		expression = dp_rowsets_hoist((Node *) target->expr, &s->rowset);
+		refusal = dp_expressions_check(expression);
 		if (refusal != NULL)
 			return refusal;
 		key = dp_make_node(dp_key);
-		base = dp_block_rowset_base(s->query, expression);
-		refusal = dp_block_classify_key((Node *) target->expr, base,
-										dp_block_relation_of(&s->rowset, base,
-															 &nullable),
-										key);
-		refusal = dp_block_find_key_conditions(conjuncts, base, key, refusal);
+		base = dp_rowsets_base(s->query, expression);
+		refusal = dp_keys_classify((Node *) target->expr, base,
+								   dp_rowsets_relation_of(&s->rowset, base,
+														  &nullable),
+								   key);
+		refusal = dp_keys_find_key_conditions(conjuncts, base, key, refusal);
 		computed = (Expr *) expression;
-		refusal = dp_block_classify_image(s->query, base, key, refusal,
-										  &computed);
-		refusal = dp_block_classify_joined(block, base, conjuncts,
-										   s->conditions, key, &values,
-										   refusal);
-		refusal = dp_block_classify_undeclared((Node *) target->expr, key,
-											   refusal);
+		refusal = dp_keys_classify_image(s->query, base, key, refusal,
+										 &computed);
+		refusal = dp_keys_classify_joined(block, base, conjuncts,
+										  s->conditions, key, &values,
+										  refusal);
+		refusal = dp_keys_classify_undeclared((Node *) target->expr, key,
+											  refusal);
 		if (refusal != NULL)
 			return refusal;
 		if (nullable && key->values == NULL)
@@ -576,13 +577,14 @@ split_block_add_keys(dp_splitter *s, Query *inner, dp_block *block)
 		joined = lappend(joined, same_type(values, target->expr));
 		split_block_add_column(s, target->resname ? target->resname : "key",
 							   (Node *) target->expr);
-		copy = dp_block_add_target(&inner->targetList,
-								   copyObject((Node *) computed),
-								   target->resname ? target->resname : "key");
+		copy = dp_rowsets_add_target(&inner->targetList,
+									 copyObject((Node *) computed),
+									 target->resname ?
+									 target->resname : "key");
 		copy->ressortgroupref = target->ressortgroupref;
 	}
-	block->key_conditions = dp_block_key_conditions(bases, conjuncts);
-	s->combined = dp_block_join_keys(block, joined, s->conditions);
+	block->key_conditions = dp_keys_conditions(bases, conjuncts);
+	s->combined = dp_keys_join(block, joined, s->conditions);
 	return NULL;
 }
 
@@ -596,18 +598,18 @@ split_block_add_unit(dp_splitter *s, Query *inner, dp_block *block)
 	dp_refusal *refusal;
 	Expr	   *unit;
 
-	block->single = !s->rowset.many && dp_block_has_undeclared(block);
+	block->single = !s->rowset.many && dp_keys_has_undeclared(block);
 	if (!s->rowset.many && !block->single)
 		return NULL;
 	refusal = s->rowset.many ?
-		dp_block_check_unit_type(s->rowset.relation) : NULL;
+		dp_rowsets_check_unit_type(s->rowset.relation) : NULL;
 	if (refusal != NULL)
 		return refusal;
-	unit = s->rowset.many ? dp_block_rowset_unit(s->query, &s->rowset) :
-		dp_block_no_unit();
+	unit = s->rowset.many ? dp_rowsets_unit(s->query, &s->rowset) :
+		dp_keys_no_unit();
 	block->many = true;
 	block->unit_type = exprType((Node *) unit);
-	(void) dp_block_add_target(&inner->targetList, (Node *) unit, "unit");
+	(void) dp_rowsets_add_target(&inner->targetList, (Node *) unit, "unit");
 	return NULL;
 }
 
@@ -633,7 +635,7 @@ has_weights(int kind, Node *base)
 	if (kind != DP_AGG_CONDITIONS)
 		return false;
 	foreach(lc, castNode(ArrayExpr, base)->elements)
-		if (dp_block_is_weight(lfirst(lc)))
+		if (dp_split_is_weight(lfirst(lc)))
 			return true;
 	return false;
 }
@@ -642,7 +644,7 @@ has_weights(int kind, Node *base)
 static void
 cut_bases(dp_value *value, List **publics)
 {
-	Node	   *base = dp_block_bounds_of_groups(value->base);
+	Node	   *base = dp_rowsets_bounds_of_groups(value->base);
 	Node	   *plain = base == NULL ? NULL : strip_implicit_coercions(base);
 
 	if (plain != NULL && IsA(plain, Var))
@@ -652,11 +654,11 @@ cut_bases(dp_value *value, List **publics)
 	}
 	if (base != NULL &&
 		(has_bounds(value->kind) || has_weights(value->kind, base)))
-		value->base = dp_places_cut_public(value->base, publics);
+		value->base = dp_domains_cut_public(value->base, publics);
 	else
 		value->base = NULL;
 	if (value->second != NULL)
-		value->second = dp_places_cut_public(value->second, publics);
+		value->second = dp_domains_cut_public(value->second, publics);
 }
 
 /* ---- conditions that narrow bounds ---- */
@@ -696,13 +698,13 @@ cut_conjuncts(List *conditions, Node *base, const List *columns,
 {
 	ListCell   *lc;
 
-	foreach(lc, dp_block_add_conjuncts(NIL, base))
+	foreach(lc, dp_rowsets_add_conjuncts(NIL, base))
 	{
 		Node	   *conjunct = lfirst(lc);
 
-		if (dp_places_narrows(conjunct) && concerns(conjunct, columns))
+		if (dp_domains_narrows(conjunct) && concerns(conjunct, columns))
 			conditions = list_append_unique(conditions,
-											dp_places_cut_public(
+											dp_domains_cut_public(
 														conjunct,
 														&block->publics));
 	}
@@ -748,21 +750,21 @@ add_narrowing(dp_splitter *s, dp_block *block)
 													   lfirst(lc2));
 	}
 	own = list_difference(cut_conjuncts(NIL,
-										dp_block_rowset_base(
+										dp_rowsets_base(
 												  s->query,
 												  s->query->jointree->quals),
 										columns, block), block->conditions);
 	foreach(lc, block->values)
 	{
 		dp_value   *value = lfirst(lc);
-		Aggref	   *aggregate = dp_block_aggregate(block,
-												   foreach_current_index(lc));
+		Aggref	   *aggregate = dp_rowsets_aggregate(block,
+												 foreach_current_index(lc));
 
 		if (value->base != NULL)
 			value->filters =
 				cut_conjuncts(list_copy(own),
-							  dp_block_rowset_base(s->query, (Node *)
-												   aggregate->aggfilter),
+							  dp_rowsets_base(s->query, (Node *)
+											  aggregate->aggfilter),
 							  columns, block);
 	}
 }
@@ -778,11 +780,11 @@ add_aggregates(dp_splitter *s, Query *inner, dp_block *block)
 		Aggref	   *aggregate = copyObject(original);
 		const char *name = get_func_name(original->aggfnoid);
 		dp_value   *value = dp_make_node(dp_value);
-		dp_refusal *refusal = dp_block_check_aggregate(s, aggregate, value);
+		dp_refusal *refusal = dp_split_check_aggregate(s, aggregate, value);
 
 		if (refusal == NULL && value->kind == DP_AGG_CONDITIONS &&
 			block->single)
-			refusal = dp_block_refuse_undeclared(original);
+			refusal = dp_keys_refuse_undeclared(original);
 		if (refusal != NULL)
 			return refusal;
 		cut_bases(value, &block->publics);
@@ -790,8 +792,8 @@ add_aggregates(dp_splitter *s, Query *inner, dp_block *block)
 			value->size = list_nth_int(s->sizes, foreach_current_index(lc));
 		block->values = lappend(block->values, value);
 		split_block_add_column(s, name, (Node *) original);
-		(void) dp_block_add_target(&inner->targetList, (Node *) aggregate,
-								   name);
+		(void) dp_rowsets_add_target(&inner->targetList, (Node *) aggregate,
+									 name);
 	}
 	return NULL;
 }
@@ -822,13 +824,13 @@ refuse_columns(const dp_splitter *s)
 {
 	if (list_length(s->names) <= MaxTupleAttributeNumber)
 		return NULL;
-	return dp_bridge_refuse(ERRCODE_PROGRAM_LIMIT_EXCEEDED, -1,
-							psprintf("It would release rows of %d columns; at "
-									 "most %d are possible.",
-									 list_length(s->names),
-									 MaxTupleAttributeNumber),
-							"Ask in several queries.",
-							"query has too many private values");
+	return dp_base_refuse(ERRCODE_PROGRAM_LIMIT_EXCEEDED, -1,
+						  psprintf("It would release rows of %d columns; at "
+								   "most %d are possible.",
+								   list_length(s->names),
+								   MaxTupleAttributeNumber),
+						  "Ask in several queries.",
+						  "query has too many private values");
 }
 
 /* ---- the split ---- */
@@ -836,7 +838,7 @@ refuse_columns(const dp_splitter *s)
 static Query *
 make_inner(Query *query)
 {
-	Query	   *inner = dp_block_make_level(NIL);
+	Query	   *inner = dp_rowsets_make_level(NIL);
 
 	inner->hasAggs = query->hasAggs;
 	inner->hasRowSecurity = query->hasRowSecurity;
@@ -850,18 +852,18 @@ static dp_refusal *
 refuse_clause(Query *query)
 {
 	if (query->groupingSets != NIL)
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-								"Each grouping set would be a release of its "
-								"own.",
-								"Use one query with plain GROUP BY for each "
-								"grouping set.",
-								"grouping sets are not supported with private "
-								"aggregates");
+		return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+							  "Each grouping set would be a release of its "
+							  "own.",
+							  "Use one query with plain GROUP BY for each "
+							  "grouping set.",
+							  "grouping sets are not supported with private "
+							  "aggregates");
 	if (query->hasModifyingCTE)
-		return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1, NULL,
-								"Run the data-modifying statement separately.",
-								"data-modifying WITH queries are not "
-								"supported together with private aggregates");
+		return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1, NULL,
+							  "Run the data-modifying statement separately.",
+							  "data-modifying WITH queries are not "
+							  "supported together with private aggregates");
 	return NULL;
 }
 
@@ -871,26 +873,26 @@ set_relations(dp_splitter *s, dp_block *block)
 {
 	block->relid = s->rowset.relation->relid;
 	block->dataset = s->rowset.relation->dataset;
-	dp_block_name_rows(&s->rowset, block);
+	dp_rowsets_name_rows(&s->rowset, block);
 }
 
 static dp_refusal *
 refuse_correlated(Node *node)
 {
-	if (!dp_block_refers_outside(node, 0))
+	if (!dp_rowsets_refers_outside(node, 0))
 		return NULL;
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
-							"It would be released again for every outer row.",
-							"Compare columns of private rows with the outer "
-							"query by = in WHERE, in conditions that AND "
-							"connects; or group by them, and join the "
-							"result.",
-							"the private part of a query refers to an outer "
-							"query");
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED, -1,
+						  "It would be released again for every outer row.",
+						  "Compare columns of private rows with the outer "
+						  "query by = in WHERE, in conditions that AND "
+						  "connects; or group by them, and join the "
+						  "result.",
+						  "the private part of a query refers to an outer "
+						  "query");
 }
 
 /*
- * dp_block_split_one
+ * dp_split_one
  *	  Verify the block and split it in place.
  *
  * On success the query has become the outer query, *entry is its release entry
@@ -898,8 +900,8 @@ refuse_correlated(Node *node)
  * After a refusal the query is not usable.
  */
 dp_refusal *
-dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
-				   RangeTblEntry **entry)
+dp_split_one(Query *query, List *cte_stack, dp_block **block,
+			 RangeTblEntry **entry)
 {
 	dp_splitter s;
 	dp_block   *b = dp_make_node(dp_block);
@@ -907,7 +909,7 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	List	   *written;
 	ListCell   *lc;
 
-	dp_bridge_ungroup(query);
+	dp_base_ungroup(query);
 	if (refusal == NULL)
 		refusal = refuse_correlated(query->jointree->quals);
 	if (refusal != NULL)
@@ -915,30 +917,30 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	memset(&s, 0, sizeof(s));
 	s.query = query;
 	s.error = dp_catalog_error_function();
-	refusal = dp_block_rowset_verify(query, cte_stack, &s.rowset);
+	refusal = dp_rowsets_verify(query, cte_stack, &s.rowset);
 	if (refusal == NULL)
-		refusal = dp_block_check_join(query, &s.rowset);
+		refusal = dp_rowsets_check_join(query, &s.rowset);
 	if (refusal == NULL)
-		dp_block_group_asked(query, &s.rowset);
+		dp_rowsets_group_asked(query, &s.rowset);
 	if (refusal == NULL)
-		refusal = dp_block_check_groups(query, &s.rowset);
+		refusal = dp_rowsets_check_groups(query, &s.rowset);
 	if (refusal != NULL)
 		return refusal;
 	if (split_block_collect_walker((Node *) query->targetList, &s) ||
 		split_block_collect_walker(query->havingQual, &s))
 		return s.refusal;
 	written = list_copy(s.aggregates);
-	dp_block_add_sizes(&s, b);
+	dp_split_add_sizes(&s, b);
 
 	/* A unit with many rows may have rows in many parts. */
-	if (!s.rowset.many && !dp_block_has_join(&s.rowset))
+	if (!s.rowset.many && !dp_rowsets_has_join(&s.rowset))
 		find_part(&s, b);
 	set_relations(&s, b);
-	refusal = dp_block_check_lists(query, &s.rowset);
+	refusal = dp_rowsets_check_lists(query, &s.rowset);
 	if (refusal != NULL)
 		return refusal;
-	s.conditions = dp_block_join_conditions(query);
-	dp_block_find_join_keys(query, s.conditions, &s.rowset, b);
+	s.conditions = dp_rowsets_join_conditions(query);
+	dp_rowsets_find_join_keys(query, s.conditions, &s.rowset, b);
 	b->inner = make_inner(query);
 	refusal = split_block_add_keys(&s, b->inner, b);
 	if (refusal == NULL)
@@ -948,13 +950,13 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	if (refusal == NULL)
 		add_narrowing(&s, b);
 	if (refusal == NULL)
-		refusal = dp_block_check_naming(query, &s.rowset, s.keys, written);
+		refusal = dp_rowsets_check_naming(query, &s.rowset, s.keys, written);
 	if (refusal == NULL)
 		refusal = refuse_columns(&s);
 	if (refusal != NULL)
 		return refusal;
 	add_errors(&s);
-	refusal = dp_block_make_outer(&s, entry);
+	refusal = dp_split_make_outer(&s, entry);
 	b->error_alone = bms_nonempty_difference(s.asked, s.shown);
 	if (refusal == NULL)
 		refusal = refuse_correlated((Node *) b->inner);
@@ -965,18 +967,18 @@ dp_block_split_one(Query *query, List *cte_stack, dp_block **block,
 	if (refusal == NULL)
 		refusal = check_column_types(b->inner);
 	if (refusal == NULL)
-		refusal = dp_block_select_rows(b);
+		refusal = dp_rowsets_select_rows(b);
 	if (refusal != NULL)
 		return refusal;
 
-	b->once = s.rowset.many && dp_block_reads_once(b);
+	b->once = s.rowset.many && dp_rowsets_reads_once(b);
 	b->subqueries = s.rowset.hoisted;
-	b->fingerprint = dp_block_fingerprint(b);
+	b->fingerprint = dp_split_fingerprint(b);
 	refusal = make_total(b);
 	if (refusal != NULL)
 		return refusal;
-	dp_block_keep_full(b->inner);
-	dp_block_forget_naming(b->inner);
+	dp_rowsets_keep_full(b->inner);
+	dp_rowsets_forget_naming(b->inner);
 	*block = b;
 	return NULL;
 }

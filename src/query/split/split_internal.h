@@ -25,18 +25,18 @@ typedef enum dp_constants
 	DP_CONSTANTS_KEPT
 } dp_constants;
 
-extern int64 dp_block_fingerprint(const dp_block *block);
+extern int64 dp_split_fingerprint(const dp_block *block);
 
 /* ---- all private rows by name (named_rows.c) ---- */
 
-extern PGDLLEXPORT char *dp_block_write_canonical(const dp_block *block,
+extern PGDLLEXPORT char *dp_split_write_canonical(const dp_block *block,
 												  dp_constants constants);
 
 /* ---- predicates given as texts (predicates.c) ---- */
 
 #define DP_PREDICATES_MAX 10000
 
-/* A block being split; on the stack of dp_block_split_one. */
+/* A block being split; on the stack of dp_split_one. */
 typedef struct dp_splitter
 {
 	Query	   *query;			/* the block; becomes the outer query */
@@ -60,21 +60,21 @@ typedef struct dp_splitter
 } dp_splitter;
 
 /* ---- split_block.c ---- */
-extern dp_refusal *dp_block_split_one(Query *query, List *cte_stack,
+extern dp_refusal *dp_split_one(Query *query, List *cte_stack,
 										dp_block **block,
 										RangeTblEntry **entry);
 
 /* ---- check_aggregate.c ---- */
-extern dp_refusal *dp_block_check_aggregate(dp_splitter *s, Aggref *aggregate,
+extern dp_refusal *dp_split_check_aggregate(dp_splitter *s, Aggref *aggregate,
 											dp_value *value);
 
 /* ---- error_place.c ---- */
-extern Node *dp_block_error_of(const FuncExpr *call);
-extern dp_refusal *dp_block_place_errors(Query *query, List **inval_items);
+extern Node *dp_split_error_of(const FuncExpr *call);
+extern dp_refusal *dp_split_place_errors(Query *query, List **inval_items);
 
 /* ---- outer.c ---- */
-extern bool dp_block_holds_size(Node *expression);
-extern void dp_block_add_sizes(dp_splitter *s, dp_block *block);
-extern dp_refusal *dp_block_make_outer(dp_splitter *s, RangeTblEntry **entry);
+extern bool dp_split_holds_size(Node *expression);
+extern void dp_split_add_sizes(dp_splitter *s, dp_block *block);
+extern dp_refusal *dp_split_make_outer(dp_splitter *s, RangeTblEntry **entry);
 
 #endif							/* SPLIT_INTERNAL_H */

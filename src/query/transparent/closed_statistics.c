@@ -72,13 +72,13 @@ watch_rights(void)
 }
 
 /*
- * dp_rewrite_may_lack_statistics
+ * dp_transparent_may_lack_statistics
  *	  Whether statistics could be closed for the user, by the rights on one of
  *	  each kind that dp_harden() closes; cached until rights change.  False for
  *	  every role unless dp_harden() has run.
  */
 bool
-dp_rewrite_may_lack_statistics(void)
+dp_transparent_may_lack_statistics(void)
 {
 	Oid			user = GetUserId();
 	bool		lack;
@@ -114,7 +114,7 @@ closed_statistics_find_value(ParseState *state, TupleDesc table,
 							 Form_pg_attribute wanted)
 {
 	if (!is_telling(NameStr(wanted->attname)))
-		return dp_rewrite_read_column(state, wanted, wanted->attnum);
+		return dp_transparent_read_column(state, wanted, wanted->attnum);
 	if (wanted->atttypid == FLOAT4OID)
 		return (Expr *) makeConst(FLOAT4OID, -1, InvalidOid, sizeof(float4),
 								  Float4GetDatum(-1), false, true);
@@ -131,7 +131,7 @@ can_be_replaced(Query *level, int rtindex, RangeTblEntry *entry)
 		rtindex != level->resultRelation &&
 		get_parse_rowmark(level, rtindex) == NULL &&
 		entry->tablesample == NULL && entry->securityQuals == NIL &&
-		!dp_bridge_reads_system_column(level, entry) &&
+		!dp_base_reads_system_column(level, entry) &&
 		!dp_compat_may_read(level, entry);
 }
 
@@ -152,8 +152,8 @@ replace_entries(Query *level)
 			continue;
 		role = dp_compat_reads_as(level, entry);
 		relation = table_open(RelationRelationId, AccessShareLock);
-		rows = dp_rewrite_select_from(relation, relation,
-									  closed_statistics_find_value);
+		rows = dp_transparent_select_from(relation, relation,
+										  closed_statistics_find_value);
 		table_close(relation, NoLock);
 		dp_compat_read_as(rows, RelationRelationId, role);
 		dp_compat_become_subquery(level, entry, rows);
@@ -222,18 +222,18 @@ replace(Node *node, void *context)
 }
 
 /*
- * dp_rewrite_close_statistics
+ * dp_transparent_close_statistics
  *	  Replace statistics that are closed for the user by unknown values, in a
  *	  query that reads system catalogs; true if there were any, so that the
  *	  plan depends on the role.
  */
 bool
-dp_rewrite_close_statistics(Query *query)
+dp_transparent_close_statistics(Query *query)
 {
 	bool		changed = false;
 
-	if (dp_rewrite_may_lack_statistics() &&
-		OidIsValid(dp_bridge_catalog_namespace()))
+	if (dp_transparent_may_lack_statistics() &&
+		OidIsValid(dp_base_catalog_namespace()))
 		(void) replace((Node *) query, &changed);
 	return changed;
 }

@@ -19,11 +19,11 @@
  * may have changed, because it reads rows that the user has no right to read.
  * If all rights are granted, nothing changes.
  */
-extern dp_refusal *dp_rewrite_query(Query *query, const char *text,
-									bool *changed);
+extern dp_refusal *dp_transparent_query(Query *query, const char *text,
+										bool *changed);
 
 /* closed_statistics.c */
-extern bool dp_rewrite_may_lack_statistics(void);
-extern bool dp_rewrite_close_statistics(Query *query);
+extern bool dp_transparent_may_lack_statistics(void);
+extern bool dp_transparent_close_statistics(Query *query);
 
 #endif							/* DP_TRANSPARENT_H */

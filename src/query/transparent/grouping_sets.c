@@ -147,8 +147,8 @@ make_set(const Query *query, const set_split *s, const List *set)
 		Expr	   *shown = grouped ? copyObject((Expr *) key) :
 		(Expr *) makeNullConst(exprType(key), exprTypmod(key),
 							   exprCollation(key));
-		TargetEntry *target = dp_block_add_target(&level->targetList,
-												  (Node *) shown, "column");
+		TargetEntry *target = dp_rowsets_add_target(&level->targetList,
+													(Node *) shown, "column");
 
 		if (!grouped)
 			continue;
@@ -159,11 +159,12 @@ make_set(const Query *query, const set_split *s, const List *set)
 										foreach_current_index(lc))));
 	}
 	foreach(lc, s->aggregates)
-		(void) dp_block_add_target(&level->targetList, copyObject(lfirst(lc)),
-								   "column");
+		(void) dp_rowsets_add_target(&level->targetList,
+									 copyObject(lfirst(lc)), "column");
 	foreach(lc, s->groupings)
-		(void) dp_block_add_target(&level->targetList, (Node *)
-								   grouping_value(lfirst(lc), set), "column");
+		(void) dp_rowsets_add_target(&level->targetList, (Node *)
+									 grouping_value(lfirst(lc), set),
+									 "column");
 	IncrementVarSublevelsUp((Node *) level, SET_DEPTH, 1);
 	return level;
 }
@@ -173,14 +174,14 @@ make_set(const Query *query, const set_split *s, const List *set)
 static Query *
 make_union(const List *levels)
 {
-	Query	   *all = dp_block_make_level(NIL);
+	Query	   *all = dp_rowsets_make_level(NIL);
 	List	   *entries = NIL;
 	ListCell   *lc;
 
 	foreach(lc, levels)
-		entries = lappend(entries, dp_block_subquery_entry(lfirst(lc)));
+		entries = lappend(entries, dp_rowsets_subquery_entry(lfirst(lc)));
 	all->targetList = linitial_node(Query, levels)->targetList;
-	dp_block_unite(all, entries);
+	dp_rowsets_unite(all, entries);
 	return all;
 }
 
@@ -269,13 +270,13 @@ grouping_sets_outer_targets(const Query *query, set_split *s)
 }
 
 /*
- * dp_rewrite_split_sets
+ * dp_transparent_split_sets
  *	  Split a level with grouping sets and aggregates, in place; *levels gets
  *	  the new private levels.  False, without any change, if its form does not
  *	  allow that.
  */
 bool
-dp_rewrite_split_sets(Query *query, List **levels)
+dp_transparent_split_sets(Query *query, List **levels)
 {
 	set_split	s;
 	List	   *sets;
@@ -295,7 +296,7 @@ dp_rewrite_split_sets(Query *query, List **levels)
 		return false;
 	copy = copyObject(query);
 	copy->groupingSets = NIL;
-	dp_bridge_ungroup(copy);
+	dp_base_ungroup(copy);
 	memset(&s, 0, sizeof(s));
 	grouping_sets_collect(copy, &s);
 	if (s.aggregates == NIL)
@@ -309,8 +310,9 @@ dp_rewrite_split_sets(Query *query, List **levels)
 
 	*query = *copy;
 	dp_compat_replace_entries(query,
-							  dp_block_subquery_entry(make_union(*levels)));
-	query->jointree = makeFromExpr(list_make1(dp_block_make_item(1)), having);
+							  dp_rowsets_subquery_entry(make_union(*levels)));
+	query->jointree = makeFromExpr(list_make1(dp_rowsets_make_item(1)),
+								   having);
 	query->targetList = targets;
 	query->groupClause = NIL;
 	query->groupDistinct = false;

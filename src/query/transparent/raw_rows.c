@@ -16,11 +16,11 @@
 #include "transparent_internal.h"
 
 /*
- * dp_rewrite_is_protected: whether it is a protected relation or a child of
- * one.
+ * dp_transparent_is_protected: whether it is a protected relation or a child
+ * of one.
  */
 bool
-dp_rewrite_is_protected(const RangeTblEntry *entry)
+dp_transparent_is_protected(const RangeTblEntry *entry)
 {
 	return entry->rtekind == RTE_RELATION &&
 		(entry->relkind == RELKIND_RELATION ||
@@ -41,13 +41,13 @@ level_of_cte(const dp_level *level, const RangeTblEntry *entry)
 }
 
 /*
- * dp_rewrite_find_cte
+ * dp_transparent_find_cte
  *	  The WITH query that an entry of the level names, or NULL; *raw: it
  *	  returns private rows.
  */
 CommonTableExpr *
-dp_rewrite_find_cte(const dp_level *level, const RangeTblEntry *entry,
-					bool *raw)
+dp_transparent_find_cte(const dp_level *level, const RangeTblEntry *entry,
+						bool *raw)
 {
 	ListCell   *lc;
 
@@ -110,7 +110,7 @@ static bool is_unit_below(const dp_level *parent, Query *query,
 static Node *
 uncast(Node *node)
 {
-	return node == NULL ? NULL : dp_bridge_unlabelled(dp_block_widened(node));
+	return node == NULL ? NULL : dp_base_unlabelled(dp_rowsets_widened(node));
 }
 
 /* Whether all of them are the unit. */
@@ -165,7 +165,7 @@ is_unit_of_cte(const dp_level *level, const RangeTblEntry *entry,
 			   AttrNumber column, unit_search *search)
 {
 	bool		raw;
-	CommonTableExpr *cte = dp_rewrite_find_cte(level, entry, &raw);
+	CommonTableExpr *cte = dp_transparent_find_cte(level, entry, &raw);
 
 	if (cte == NULL || cte->cterecursive || !IsA(cte->ctequery, Query))
 		return false;
@@ -223,14 +223,14 @@ is_unit(const dp_level *level, Node *node, unit_search *search)
 }
 
 /*
- * dp_rewrite_has_unit_key
+ * dp_transparent_has_unit_key
  *	  Whether a level that groups rows has the unit among its keys, so that
  *	  each of its rows is about one unit.  Below another level, the first
  *	  column of a path to the unit will do; at the top, where no level above
  *	  makes the rows private, it is an undeclared key like any other.
  */
 bool
-dp_rewrite_has_unit_key(const dp_level *level)
+dp_transparent_has_unit_key(const dp_level *level)
 {
 	Query	   *query = level->query;
 	List	   *keys = query->hasAggs || query->groupClause != NIL ?

@@ -64,13 +64,13 @@ synthetic_find_value(ParseState *state, TupleDesc twin,
 	if (attnum == 0)
 		return (Expr *) makeNullConst(wanted->atttypid, wanted->atttypmod,
 									  wanted->attcollation);
-	return dp_rewrite_read_column(state, wanted, attnum);
+	return dp_transparent_read_column(state, wanted, attnum);
 }
 
 /* A column like the wanted one, of the only entry of FROM. */
 Expr *
-dp_rewrite_read_column(ParseState *state, Form_pg_attribute wanted,
-					   AttrNumber attnum)
+dp_transparent_read_column(ParseState *state, Form_pg_attribute wanted,
+						   AttrNumber attnum)
 {
 	Var		   *column = makeVar(1, attnum, wanted->atttypid,
 								 wanted->atttypmod, wanted->attcollation, 0);
@@ -80,18 +80,18 @@ dp_rewrite_read_column(ParseState *state, Form_pg_attribute wanted,
 }
 
 /*
- * dp_rewrite_select_from
+ * dp_transparent_select_from
  *	  SELECT the columns of a relation, by their numbers, names and types, each
  *	  as `find` gives it, FROM ONLY a table: children of a twin, if any, have
  *	  rows that were not released.
  */
 Query *
-dp_rewrite_select_from(Relation table, Relation relation,
-					   dp_value_finder find)
+dp_transparent_select_from(Relation table, Relation relation,
+						   dp_value_finder find)
 {
 	ParseState *state = make_parsestate(NULL);
 	TupleDesc	columns = RelationGetDescr(relation);
-	Query	   *query = dp_block_make_level(NIL);
+	Query	   *query = dp_rowsets_make_level(NIL);
 	int			i;
 
 	(void) addRangeTableEntryForRelation(state, table, AccessShareLock, NULL,
@@ -101,10 +101,10 @@ dp_rewrite_select_from(Relation table, Relation relation,
 		Form_pg_attribute wanted = TupleDescAttr(columns, i);
 		Expr	   *value = find(state, RelationGetDescr(table), wanted);
 
-		(void) dp_block_add_target(&query->targetList, (Node *) value,
-								   NameStr(wanted->attname));
+		(void) dp_rowsets_add_target(&query->targetList, (Node *) value,
+									 NameStr(wanted->attname));
 	}
-	query->jointree->fromlist = list_make1(dp_block_make_item(1));
+	query->jointree->fromlist = list_make1(dp_rowsets_make_item(1));
 	dp_compat_parsed_entries(query, state);
 	free_parsestate(state);
 	return query;
@@ -151,7 +151,7 @@ show_twin(Query *level, int rtindex)
 	}
 	relation = table_open(entry->relid, NoLock);
 	dp_compat_become_subquery(level, entry,
-							  dp_rewrite_select_from(twin, relation,
+							  dp_transparent_select_from(twin, relation,
 													 synthetic_find_value));
 	table_close(relation, NoLock);
 	ereport(NOTICE,
@@ -214,7 +214,7 @@ synthetic_lacks_right(Node *node, const dp_walk *walk)
 	{
 		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
 
-		if (OidIsValid(entry->relid) && !dp_rewrite_is_protected(entry) &&
+		if (OidIsValid(entry->relid) && !dp_transparent_is_protected(entry) &&
 			!dp_compat_has_right((Query *) node, entry))
 			return true;
 	}
@@ -227,7 +227,7 @@ synthetic_lacks_right(Node *node, const dp_walk *walk)
 static bool
 may_ask(Node *query)
 {
-	return !dp_bridge_contains(query, synthetic_lacks_right, NULL, 0);
+	return !dp_base_contains(query, synthetic_lacks_right, NULL, 0);
 }
 
 /* ---- the result ---- */
@@ -301,12 +301,12 @@ set_no_rows(Query *query)
 }
 
 /*
- * dp_rewrite_answer_probe
+ * dp_transparent_answer_probe
  *	  Answer a level over private rows for which WHERE, or LIMIT 0, excludes
  *	  all rows; false if it is not such a level.
  */
 bool
-dp_rewrite_answer_probe(Query *query)
+dp_transparent_answer_probe(Query *query)
 {
 	if (query->groupingSets != NIL || query->jointree == NULL)
 		return false;
@@ -371,11 +371,11 @@ shows_rows(Query *query, bool *limited, int *rtindex)
 	entry = rt_fetch(*rtindex, query->rtable);
 	if (entry->rtekind == RTE_SUBQUERY)
 		return shows_rows(entry->subquery, limited, rtindex);
-	return dp_rewrite_is_protected(entry) ? query : NULL;
+	return dp_transparent_is_protected(entry) ? query : NULL;
 }
 
 /*
- * dp_rewrite_answer_preview
+ * dp_transparent_answer_preview
  *	  Answer a statement that asks for the first rows of a protected relation,
  *	  as tools do for previews, with rows of its twin or without rows; false if
  *	  it is not such a statement.
@@ -384,7 +384,7 @@ shows_rows(Query *query, bool *limited, int *rtindex)
  * result; so there it is refused.
  */
 bool
-dp_rewrite_answer_preview(Query *query, const char *text)
+dp_transparent_answer_preview(Query *query, const char *text)
 {
 	bool		limited = false;
 	Query	   *level;

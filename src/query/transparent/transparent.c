@@ -107,18 +107,18 @@ refuse(const Aggref *aggregate, const char *plain)
 	Oid			type = aggregate->aggargtypes == NIL ? InvalidOid :
 		llast_oid(aggregate->aggargtypes);
 
-	return dp_bridge_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
-							aggregate->location,
-							"It would show an exact value of private rows, "
-							"and no private aggregate answers the same.",
-							"There are count, and over numbers sum, avg, min, "
-							"max, stddev, variance, corr, covar_pop, "
-							"covar_samp, regr_slope and its like, "
-							"percentile_cont and percentile_disc; min, max "
-							"and percentiles also over dates and timestamps.",
-							"aggregate %s(%s) is not available over protected "
-							"relations", plain,
-							OidIsValid(type) ? format_type_be(type) : "*");
+	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
+						  aggregate->location,
+						  "It would show an exact value of private rows, "
+						  "and no private aggregate answers the same.",
+						  "There are count, and over numbers sum, avg, min, "
+						  "max, stddev, variance, corr, covar_pop, "
+						  "covar_samp, regr_slope and its like, "
+						  "percentile_cont and percentile_disc; min, max "
+						  "and percentiles also over dates and timestamps.",
+						  "aggregate %s(%s) is not available over protected "
+						  "relations", plain,
+						  OidIsValid(type) ? format_type_be(type) : "*");
 }
 
 /* ---- arguments ---- */
@@ -426,14 +426,14 @@ reads_raw_rows(dp_level *level, RangeTblEntry *entry, rewriting *r)
 			/* the cheaper test first: most relations may be read */
 			if (entry->relid < FirstNormalObjectId ||
 				dp_compat_has_right(level->query, entry) ||
-				!dp_rewrite_is_protected(entry))
+				!dp_transparent_is_protected(entry))
 				return false;
 			r->met = true;
 			return true;
 		case RTE_SUBQUERY:
 			return rewrite_level(entry->subquery, r);
 		case RTE_CTE:
-			(void) dp_rewrite_find_cte(level, entry, &raw);
+			(void) dp_transparent_find_cte(level, entry, &raw);
 			return raw;
 		default:
 			return false;
@@ -468,9 +468,9 @@ rewrite_below(dp_level *level, rewriting *r)
 		if (reads_raw_rows(level, lfirst_node(RangeTblEntry, lc), r))
 			raw = true;
 	if (r->refusal == NULL)
-		(void) dp_bridge_contains((Node *) level->query, rewrite_subquery, r,
-								  DP_WALK_INSIDE | DP_WALK_ONE_LEVEL |
-								  QTW_IGNORE_RC_SUBQUERIES);
+		(void) dp_base_contains((Node *) level->query, rewrite_subquery, r,
+								DP_WALK_INSIDE | DP_WALK_ONE_LEVEL |
+								QTW_IGNORE_RC_SUBQUERIES);
 	return raw;
 }
 
@@ -498,16 +498,16 @@ rewrite_raw(dp_level *level, rewriting *r)
 
 	if (query->setOperations != NULL)
 		return true;
-	dp_bridge_ungroup(query);
-	if (dp_rewrite_answer_probe(query))
+	dp_base_ungroup(query);
+	if (dp_transparent_answer_probe(query))
 		return false;
 	if (!groups_rows(query))
 		return !(level->parent == NULL &&
-				 dp_rewrite_answer_preview(query, r->text));
-	if (dp_rewrite_has_unit_key(level))
+				 dp_transparent_answer_preview(query, r->text));
+	if (dp_transparent_has_unit_key(level))
 		return true;
 	r->private = true;
-	if (query->groupingSets != NIL && dp_rewrite_split_sets(query, &sets))
+	if (query->groupingSets != NIL && dp_transparent_split_sets(query, &sets))
 	{
 		foreach(lc, sets)
 			if (r->refusal == NULL)
@@ -557,11 +557,11 @@ tell_private(void)
 }
 
 /*
- * dp_rewrite_query
+ * dp_transparent_query
  *	  See dp_transparent.h.
  */
 dp_refusal *
-dp_rewrite_query(Query *query, const char *text, bool *changed)
+dp_transparent_query(Query *query, const char *text, bool *changed)
 {
 	rewriting	r;
 

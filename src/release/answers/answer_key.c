@@ -59,7 +59,7 @@
 
 /* Set how a column of the result is stored. */
 static void
-set_storage(dp_reuse_value *value, Form_pg_attribute column)
+set_storage(dp_answer_value *value, Form_pg_attribute column)
 {
 	value->typlen = column->attlen;
 	value->byval = column->attbyval;
@@ -71,22 +71,22 @@ set_storage(dp_reuse_value *value, Form_pg_attribute column)
  *	  Make the key from the common part and n values, whose columns in the
  *	  result follow nkeys columns of the group.
  */
-static dp_reuse_key *
+static dp_answer_key *
 join_key(const StringInfoData *common, const StringInfoData *values,
 		 int n, TupleDesc result, int nkeys)
 {
-	dp_reuse_key *key = palloc0(sizeof(dp_reuse_key));
-	dp_reuse_layout *layout = &key->layout;
+	dp_answer_key *key = palloc0(sizeof(dp_answer_key));
+	dp_answer_layout *layout = &key->layout;
 	uint8		digest[DP_SHA256_BYTES];
 	StringInfoData text;
 	int			i;
 
 	initStringInfo(&text);
 	appendStringInfo(&text, FORMAT "%d %d", common->len, n);
-	layout->values = palloc(sizeof(dp_reuse_value) * Max(n, 1));
+	layout->values = palloc(sizeof(dp_answer_value) * Max(n, 1));
 	for (i = 0; i < n; i++)
 	{
-		dp_reuse_value *value = &layout->values[i];
+		dp_answer_value *value = &layout->values[i];
 
 		value->length = values[i].len;
 		set_storage(value, TupleDescAttr(result, nkeys + i));
@@ -105,8 +105,8 @@ join_key(const StringInfoData *common, const StringInfoData *values,
 	}
 	key->text = text.data;
 	key->length = text.len;
-	dp_bridge_sha256(text.data, text.len, key->digest);
-	dp_bridge_sha256(common->data, common->len, digest);
+	dp_base_sha256(text.data, text.len, key->digest);
+	dp_base_sha256(common->data, common->len, digest);
 	memcpy(&key->hash, digest, sizeof(key->hash));
 	return key;
 }
@@ -128,7 +128,7 @@ answer_key_read_number(char **from, int64 most, int64 *out)
 }
 
 static bool
-read_value(char **from, Size length, dp_reuse_value *out)
+read_value(char **from, Size length, dp_answer_value *out)
 {
 	int64		numbers[4];
 	int			i;
@@ -146,7 +146,7 @@ read_value(char **from, Size length, dp_reuse_value *out)
 
 /* Find the parts of a text; false if it has another format. */
 static bool
-read_layout(const char *text, Size length, dp_reuse_layout *out)
+read_layout(const char *text, Size length, dp_answer_layout *out)
 {
 	const Size	format = strlen(FORMAT);
 	const char *end = length < format || memcmp(text, FORMAT, format) != 0 ?
@@ -166,7 +166,7 @@ read_layout(const char *text, Size length, dp_reuse_layout *out)
 	out->common_at = end + 1 - text;
 	out->common = common;
 	out->n = (int) n;
-	out->values = palloc(sizeof(dp_reuse_value) * Max(n, 1));
+	out->values = palloc(sizeof(dp_answer_value) * Max(n, 1));
 	at = out->common_at + common;
 	for (i = 0; i < n; i++)
 	{
@@ -179,24 +179,24 @@ read_layout(const char *text, Size length, dp_reuse_layout *out)
 }
 
 static bool
-same_value(const char *a, const dp_reuse_value *x, const char *b,
-		   const dp_reuse_value *y)
+same_value(const char *a, const dp_answer_value *x, const char *b,
+		   const dp_answer_value *y)
 {
 	return x->length == y->length &&
 		memcmp(a + x->at, b + y->at, x->length) == 0;
 }
 
 /*
- * dp_reuse_match
+ * dp_answers_match
  *	  Whether an answer with this text has all values of the key.  If so, *out
  *	  is its layout, and places[i] the number of its value that is the key's
  *	  i-th.
  */
 bool
-dp_reuse_match(const dp_reuse_key *key, const char *text, Size length,
-			   dp_reuse_layout *out, int *places)
+dp_answers_match(const dp_answer_key *key, const char *text, Size length,
+				 dp_answer_layout *out, int *places)
 {
-	const dp_reuse_layout *asked = &key->layout;
+	const dp_answer_layout *asked = &key->layout;
 	int			i;
 	int			j;
 
@@ -219,7 +219,7 @@ dp_reuse_match(const dp_reuse_key *key, const char *text, Size length,
 
 /* Add a column for a value whose type may no longer exist. */
 static void
-answer_key_add_value(TupleDesc columns, int n, const dp_reuse_value *value)
+answer_key_add_value(TupleDesc columns, int n, const dp_answer_value *value)
 {
 	Form_pg_attribute column = TupleDescAttr(columns, n - 1);
 
@@ -231,13 +231,13 @@ answer_key_add_value(TupleDesc columns, int n, const dp_reuse_value *value)
 }
 
 /*
- * dp_reuse_stored_columns
+ * dp_answers_stored_columns
  *	  The columns of a stored answer: those of the group, as in the requested
  *	  result, then all values, then, if `errors`, their errors.
  */
 TupleDesc
-dp_reuse_stored_columns(const dp_reuse_layout *stored, TupleDesc result,
-						int nkeys, bool errors)
+dp_answers_stored_columns(const dp_answer_layout *stored, TupleDesc result,
+						  int nkeys, bool errors)
 {
 	TupleDesc	columns = CreateTemplateTupleDesc(nkeys + stored->n *
 												  (errors ? 2 : 1));
@@ -256,14 +256,14 @@ dp_reuse_stored_columns(const dp_reuse_layout *stored, TupleDesc result,
 /* ---- where and for whom ---- */
 
 static void
-append_place(StringInfo out, const dp_reuse_asked *asked)
+append_place(StringInfo out, const dp_answer_asked *asked)
 {
 	const dp_ledger_standing *standing = asked->standing;
 
 	appendStringInfo(out, "server %s " INT64_FORMAT " %u\n"
 					 "database %u\nextension",
 					 GetConfigOption("server_version_num", false, false),
-					 dp_bridge_cluster_id(), GetWALInsertionTimeLine(),
+					 dp_base_cluster_id(), GetWALInsertionTimeLine(),
 					 MyDatabaseId);
 	dp_catalog_append_extension(out);
 	appendStringInfo(out, "\npayer %u " INT64_FORMAT "\ndataset %d %zu:%s",
@@ -320,13 +320,13 @@ append_domain(StringInfo out, const dp_domain *domain)
 	ListCell   *lc;
 
 	appendStringInfoString(out, "\ndomain");
-	foreach(lc, dp_places_domain_to_list(domain))
+	foreach(lc, dp_domains_to_list(domain))
 	{
 		Node	   *node = lfirst(lc);
 
 		appendStringInfo(out, " %s", IsA(node, Const) ?
-						 dp_block_write_tree(node) :
-						 dp_block_write_key((const dp_key *) node));
+						 dp_split_write_tree(node) :
+						 dp_split_write_key((const dp_key *) node));
 	}
 }
 
@@ -337,7 +337,7 @@ append_keys(StringInfo out, const dp_release_spec *spec)
 	int			i;
 
 	foreach(lc, spec->settled_keys)
-		appendStringInfo(out, "\nkey %s", dp_block_write_key(lfirst(lc)));
+		appendStringInfo(out, "\nkey %s", dp_split_write_key(lfirst(lc)));
 	for (i = 0; i < spec->nkeys; i++)
 		append_domain(out, spec->domains[i]);
 }
@@ -387,21 +387,21 @@ append_price(StringInfo out, const dp_release_spec *spec)
 
 /* Rows and groups: the inner query without its aggregates. */
 static void
-append_trees(StringInfo out, const dp_reuse_asked *asked)
+append_trees(StringInfo out, const dp_answer_asked *asked)
 {
-	int			groups = dp_block_first_aggregate(asked->spec->block);
+	int			groups = dp_rowsets_first_aggregate(asked->spec->block);
 	Query		rows = *asked->inner;
 	ListCell   *lc;
 
 	rows.targetList = list_copy_head(rows.targetList, groups);
 	rows.hasAggs = false;
-	appendStringInfo(out, "\ninner %s", dp_block_write_tree((Node *) &rows));
+	appendStringInfo(out, "\ninner %s", dp_split_write_tree((Node *) &rows));
 	foreach(lc, asked->scans)
-		appendStringInfo(out, "\nscan %s", dp_block_write_tree(lfirst(lc)));
+		appendStringInfo(out, "\nscan %s", dp_split_write_tree(lfirst(lc)));
 }
 
 static void
-append_joined(StringInfo out, const dp_reuse_asked *asked)
+append_joined(StringInfo out, const dp_answer_asked *asked)
 {
 	int			i;
 
@@ -422,7 +422,7 @@ answer_key_append_column(StringInfo out, TupleDesc result, int n)
 
 /* The columns of the groups, and whether errors follow the values. */
 static void
-append_result(StringInfo out, const dp_reuse_asked *asked)
+append_result(StringInfo out, const dp_answer_asked *asked)
 {
 	int			i;
 
@@ -461,34 +461,34 @@ append_measure(StringInfo out, const dp_measure *measure)
  * it in the inner query.
  */
 static void
-append_aggregate(StringInfo out, const dp_reuse_asked *asked, int n)
+append_aggregate(StringInfo out, const dp_answer_asked *asked, int n)
 {
 	const dp_block *block = asked->spec->block;
 	const dp_measure *measure = &asked->spec->measures[n];
-	int			first = dp_block_first_aggregate(block);
+	int			first = dp_rowsets_first_aggregate(block);
 	const dp_value *value = measure->value;
 	ListCell   *lc;
 
 	append_measure(out, measure);
 	appendStringInfo(out, "\ncolumn %d %d\nkey %s\nasked %s\narguments",
 					 value->base_leaf, value->base_attnum,
-					 value->key == NULL ? "" : dp_block_write_key(value->key),
-					 dp_block_write_tree((Node *) measure->aggregate));
+					 value->key == NULL ? "" : dp_split_write_key(value->key),
+					 dp_split_write_tree((Node *) measure->aggregate));
 	foreach(lc, measure->arguments)
-		appendStringInfo(out, " %s", dp_block_write_tree(lfirst(lc)));
+		appendStringInfo(out, " %s", dp_split_write_tree(lfirst(lc)));
 	for (n = 0; n < measure->columns; n++)
 	{
 		TargetEntry *exact = list_nth(asked->inner->targetList,
 									  first + measure->first_exact + n);
 
 		appendStringInfo(out, "\nexact %s",
-						 dp_block_write_tree((Node *) exact->expr));
+						 dp_split_write_tree((Node *) exact->expr));
 	}
 }
 
 /* The aggregate, numbered from 1, that decides what is suppressed; 0: none. */
 static void
-append_size(StringInfo out, const dp_reuse_asked *asked, int n)
+append_size(StringInfo out, const dp_answer_asked *asked, int n)
 {
 	appendStringInfoString(out, "\nsize");
 	if (n > 0)
@@ -496,7 +496,7 @@ append_size(StringInfo out, const dp_reuse_asked *asked, int n)
 }
 
 static void
-answer_key_append_value(StringInfo out, const dp_reuse_asked *asked, int n)
+answer_key_append_value(StringInfo out, const dp_answer_asked *asked, int n)
 {
 	const dp_release_spec *spec = asked->spec;
 
@@ -515,14 +515,14 @@ is_later_value(Node *node, const dp_walk *walk)
 static bool
 is_unsettled(Node *expression)
 {
-	return dp_bridge_contains(expression, is_later_value, NULL,
-							  DP_WALK_ONE_LEVEL) ||
+	return dp_base_contains(expression, is_later_value, NULL,
+							DP_WALK_ONE_LEVEL) ||
 		contain_volatile_functions(expression);
 }
 
 /* Whether the same text may mean something else at another time. */
 static bool
-answer_key_is_volatile(const dp_reuse_asked *asked)
+answer_key_is_volatile(const dp_answer_asked *asked)
 {
 	ListCell   *lc;
 
@@ -537,9 +537,9 @@ answer_key_is_volatile(const dp_reuse_asked *asked)
 		contain_volatile_functions((Node *) asked->scans);
 }
 
-/* dp_reuse_make_key: see answers_internal.h; palloc'd. */
-dp_reuse_key *
-dp_reuse_make_key(const dp_reuse_asked *asked)
+/* dp_answers_make_key: see answers_internal.h; palloc'd. */
+dp_answer_key *
+dp_answers_make_key(const dp_answer_asked *asked)
 {
 	const dp_release_spec *spec = asked->spec;
 	StringInfoData common;

@@ -32,13 +32,13 @@ static const dp_task_methods tasks;
  */
 
 /*
- * dp_reuse_pack
+ * dp_answers_pack
  *	  All rows of a store, which is rescanned; NULL if they take more than
  *	  `most` bytes.
  */
 bytea *
-dp_reuse_pack(Tuplestorestate *store, TupleDesc result, Size most,
-			  int64 *rows)
+dp_answers_pack(Tuplestorestate *store, TupleDesc result, Size most,
+				int64 *rows)
 {
 	TupleTableSlot *slot = MakeSingleTupleTableSlot(result,
 													&TTSOpsMinimalTuple);
@@ -72,7 +72,7 @@ dp_reuse_pack(Tuplestorestate *store, TupleDesc result, Size most,
 
 /* The column of a stored answer that is the n-th of the result. */
 static int
-answer_store_column_of(const dp_reuse_answer *answer, int asked, int nkeys,
+answer_store_column_of(const dp_found_answer *answer, int asked, int nkeys,
 					   int n)
 {
 	int			value = n - nkeys;
@@ -86,7 +86,7 @@ answer_store_column_of(const dp_reuse_answer *answer, int asked, int nkeys,
 /* How the columns of a stored answer are mapped to those of a result. */
 typedef struct picking
 {
-	const dp_reuse_answer *answer;
+	const dp_found_answer *answer;
 	int			asked;			/* values */
 	int			nkeys;
 	TupleDesc	result;
@@ -119,7 +119,7 @@ answer_store_put_row(const picking *p, TupleTableSlot *slot,
  * Whether the requested values are exactly the stored ones, in the same order.
  */
 static bool
-answer_store_is_whole(const dp_reuse_answer *answer, int asked)
+answer_store_is_whole(const dp_found_answer *answer, int asked)
 {
 	int			i;
 
@@ -158,22 +158,22 @@ answer_store_put_rows(const bytea *content, TupleDesc columns,
 	pfree(data);
 }
 
-/* dp_reuse_put_rows: put what dp_reuse_pack returned into a store. */
+/* dp_answers_put_rows: put what dp_answers_pack returned into a store. */
 void
-dp_reuse_put_rows(const bytea *content, TupleDesc result,
-				  Tuplestorestate *store)
+dp_answers_put_rows(const bytea *content, TupleDesc result,
+					Tuplestorestate *store)
 {
 	answer_store_put_rows(content, result, NULL, store);
 }
 
 /*
- * dp_reuse_unpack
+ * dp_answers_unpack
  *	  Put the rows of an answer into a store, with nkeys columns of the group
  *	  and the values of the key.
  */
 void
-dp_reuse_unpack(const dp_reuse_answer *answer, const dp_reuse_key *key,
-				TupleDesc result, int nkeys, Tuplestorestate *store)
+dp_answers_unpack(const dp_found_answer *answer, const dp_answer_key *key,
+				  TupleDesc result, int nkeys, Tuplestorestate *store)
 {
 	int			asked = key->layout.n;
 	const picking pick = {answer, asked, nkeys, result};
@@ -182,10 +182,10 @@ dp_reuse_unpack(const dp_reuse_answer *answer, const dp_reuse_key *key,
 		answer_store_put_rows(answer->content, result, NULL, store);
 	else
 		answer_store_put_rows(answer->content,
-							  dp_reuse_stored_columns(&answer->layout, result,
-													  nkeys,
-													  result->natts > nkeys +
-													  asked),
+							  dp_answers_stored_columns(&answer->layout,
+														result, nkeys,
+														result->natts > nkeys +
+														asked),
 							  &pick, store);
 }
 
@@ -219,10 +219,10 @@ typedef struct refresh_mark
 typedef struct shared_answers
 {
 	LWLock	   *lock;			/* immutable */
-	uint8		secret[DP_REUSE_SECRET];	/* drawn at server start;
+	uint8		secret[DP_ANSWERS_SECRET];	/* drawn at server start;
 											 * immutable */
 	int			nhits;
-	dp_hit		hit[DP_REUSE_HITS];
+	dp_hit		hit[DP_ANSWERS_HITS];
 	TimestampTz forgotten;		/* time of the latest removed mark */
 	refresh_mark mark[MARKS];
 } shared_answers;
@@ -250,15 +250,15 @@ answer_store_start_shared(void *area, bool fresh, LWLock *lock)
 static void
 shared_init(void)
 {
-	dp_bridge_share("dp_pg_answers", answer_store_shared_size,
-					answer_store_start_shared);
+	dp_base_share("dp_pg_answers", answer_store_shared_size,
+				  answer_store_start_shared);
 }
 
 /* copy_secret: the secret that is mixed into lock tags. */
 static void
 copy_secret(uint8 *out)
 {
-	memcpy(out, shared->secret, DP_REUSE_SECRET);
+	memcpy(out, shared->secret, DP_ANSWERS_SECRET);
 }
 
 /* ---- hits ---- */
@@ -282,17 +282,17 @@ take_hit(void)
 	dp_hit	   *oldest = &shared->hit[0];
 	int			i;
 
-	if (shared->nhits < DP_REUSE_HITS)
+	if (shared->nhits < DP_ANSWERS_HITS)
 		return &shared->hit[shared->nhits++];
-	for (i = 1; i < DP_REUSE_HITS; i++)
+	for (i = 1; i < DP_ANSWERS_HITS; i++)
 		if (shared->hit[i].last < oldest->last)
 			oldest = &shared->hit[i];
 	return oldest;
 }
 
-/* dp_reuse_count_hit: an answer was given again. */
+/* dp_answers_count_hit: an answer was given again. */
 void
-dp_reuse_count_hit(int64 id)
+dp_answers_count_hit(int64 id)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	dp_hit	   *hit;
@@ -327,7 +327,7 @@ recent_hits(dp_answer_row *row)
 	LWLockRelease(shared->lock);
 }
 
-/* copy_hits: counts of this database, at most DP_REUSE_HITS. */
+/* copy_hits: counts of this database, at most DP_ANSWERS_HITS. */
 static int
 copy_hits(dp_hit *hits)
 {
@@ -450,28 +450,28 @@ was_refreshed(const NameData *dataset, Oid payer, TimestampTz at)
  * for queries that others may ask.
  */
 static void
-set_tag(LOCKTAG *tag, const dp_reuse_key *key)
+set_tag(LOCKTAG *tag, const dp_answer_key *key)
 {
-	uint8		bytes[DP_REUSE_SECRET + DP_SHA256_BYTES];
+	uint8		bytes[DP_ANSWERS_SECRET + DP_SHA256_BYTES];
 	uint8		digest[DP_SHA256_BYTES];
 	uint32		name[2];
 
 	copy_secret(bytes);
-	memcpy(bytes + DP_REUSE_SECRET, key->digest, DP_SHA256_BYTES);
-	dp_bridge_sha256(bytes, sizeof(bytes), digest);
+	memcpy(bytes + DP_ANSWERS_SECRET, key->digest, DP_SHA256_BYTES);
+	dp_base_sha256(bytes, sizeof(bytes), digest);
 	memcpy(name, digest, sizeof(name));
 	SET_LOCKTAG_ADVISORY(*tag, MyDatabaseId, name[0], name[1], LOCK_FIELD);
 }
 
 /*
- * dp_reuse_lock
+ * dp_answers_lock
  *	  Acquire the right to make the answer of a key.  Returns whether that had
  *	  to wait for another process.
  *
  * Errors: 55P03, 57014, 40P01.
  */
 bool
-dp_reuse_lock(const dp_reuse_key *key)
+dp_answers_lock(const dp_answer_key *key)
 {
 	LOCKTAG		tag;
 
@@ -483,9 +483,9 @@ dp_reuse_lock(const dp_reuse_key *key)
 	return true;
 }
 
-/* dp_reuse_unlock: release the lock; errors release it, too. */
+/* dp_answers_unlock: release the lock; errors release it, too. */
 void
-dp_reuse_unlock(const dp_reuse_key *key)
+dp_answers_unlock(const dp_answer_key *key)
 {
 	LOCKTAG		tag;
 
@@ -500,16 +500,16 @@ dp_reuse_unlock(const dp_reuse_key *key)
 static bool
 is_of_here(const dp_answer_row *row)
 {
-	return row->cluster == dp_bridge_cluster_id() &&
+	return row->cluster == dp_base_cluster_id() &&
 		row->database == MyDatabaseId;
 }
 
 typedef struct answer_search
 {
-	const dp_reuse_key *key;
+	const dp_answer_key *key;
 	const dp_ledger_standing *standing;
 	bool		found;
-	dp_reuse_answer *out;		/* the youngest one so far */
+	dp_found_answer *out;		/* the youngest one so far */
 } answer_search;
 
 /*
@@ -520,19 +520,19 @@ static bool
 answer_store_is_wanted(const dp_answer_row *row, void *context)
 {
 	answer_search *search = context;
-	const dp_reuse_key *key = search->key;
+	const dp_answer_key *key = search->key;
 	TimestampTz now = GetCurrentTimestamp();
-	dp_reuse_layout layout;
+	dp_answer_layout layout;
 	int		   *places;
 
 	if (row->payer != search->standing->payer_role ||
 		!is_of_here(row) || row->at > now ||
-		now - row->at > dp_bridge_reuse_age() ||
+		now - row->at > dp_base_reuse_age() ||
 		(search->found && row->at <= search->out->at))
 		return false;
 	places = palloc(sizeof(int) * Max(key->layout.n, 1));
-	if (!dp_reuse_match(key, VARDATA_ANY(row->key),
-						VARSIZE_ANY_EXHDR(row->key), &layout, places))
+	if (!dp_answers_match(key, VARDATA_ANY(row->key),
+						  VARSIZE_ANY_EXHDR(row->key), &layout, places))
 		return false;
 	search->found = true;
 	search->out->id = row->id;
@@ -543,13 +543,14 @@ answer_store_is_wanted(const dp_answer_row *row, void *context)
 }
 
 /*
- * dp_reuse_find
+ * dp_answers_find_stored
  *	  The youngest answer that has all values of the key and is not too old for
  *	  the asker; false: none.  The caller has checked the asker's rights.
  */
 bool
-dp_reuse_find(const dp_reuse_key *key, const dp_ledger_standing *standing,
-			  dp_reuse_answer *out)
+dp_answers_find_stored(const dp_answer_key *key,
+					   const dp_ledger_standing *standing,
+					   dp_found_answer *out)
 {
 	answer_search search = {key, standing, false, out};
 
@@ -587,7 +588,7 @@ fill_request(dp_ledger_request *request, const char *dataset,
 
 /* The key, then the rows in hexadecimal digits. */
 static char *
-task_text(const dp_reuse_key *key, const bytea *content)
+task_text(const dp_answer_key *key, const bytea *content)
 {
 	Size		size = VARSIZE(content);
 	char	   *text = palloc(key->length + 2 * size + 1);
@@ -599,14 +600,14 @@ task_text(const dp_reuse_key *key, const bytea *content)
 }
 
 /*
- * dp_reuse_store
+ * dp_answers_store
  *	  Store the rows of a release that was paid for.  The tuplestore is not
  *	  modified.  Rows that take too much space are not stored.
  */
 void
-dp_reuse_store(const dp_reuse_key *key, const dp_ledger_standing *standing,
-			   const char *dataset, int64 ledger_id, TimestampTz at,
-			   Tuplestorestate *store, TupleDesc result)
+dp_answers_store(const dp_answer_key *key, const dp_ledger_standing *standing,
+				 const char *dataset, int64 ledger_id, TimestampTz at,
+				 Tuplestorestate *store, TupleDesc result)
 {
 	dp_answer_task task;
 	dp_ledger_request request;
@@ -617,9 +618,9 @@ dp_reuse_store(const dp_reuse_key *key, const dp_ledger_standing *standing,
 	if (key->length > MOST_BYTES)
 		return;
 	MemSet(&task, 0, sizeof(task));
-	content = dp_reuse_pack(store, result,
-							Min((Size) dp_setting_reuse_limit * 1024,
-								MOST_BYTES), &task.rows);
+	content = dp_answers_pack(store, result,
+							  Min((Size) dp_setting_reuse_limit * 1024,
+								  MOST_BYTES), &task.rows);
 	if (content == NULL)
 		return;
 	task.action = DP_ANSWER_STORE;
@@ -707,7 +708,7 @@ dp_reuse_list_answers(PG_FUNCTION_ARGS)
 	int			n;
 	int			i;
 
-	dp_bridge_require_preload();
+	dp_base_require_preload();
 	InitMaterializedSRF(fcinfo, 0);
 	n = dp_catalog_list_datasets(&names);
 	for (i = 0; i < n; i++)
@@ -761,22 +762,24 @@ note_import(PlannedStmt *statement, const char *text, bool read_only_tree,
 		 completion);
 }
 
-/* dp_reuse_may_store: whether an answer of this transaction may be stored. */
+/*
+ * dp_answers_may_store: whether an answer of this transaction may be stored.
+ */
 bool
-dp_reuse_may_store(void)
+dp_answers_may_store(void)
 {
 	return !TransactionIdIsValid(GetTopTransactionIdIfAny()) &&
 		imported != GetCurrentTransactionStartTimestamp();
 }
 
 /*
- * dp_reuse_time_of_rows
+ * dp_answers_time_of_rows
  *	  A lower bound of the time of the current snapshot, valid if
- *	  dp_reuse_may_store: an answer is as old as the rows that were read for
+ *	  dp_answers_may_store: an answer is as old as the rows that were read for
  *	  it.
  */
 TimestampTz
-dp_reuse_time_of_rows(void)
+dp_answers_time_of_rows(void)
 {
 	TimestampTz at = GetCurrentStatementStartTimestamp();
 
@@ -787,14 +790,14 @@ dp_reuse_time_of_rows(void)
 	return at;
 }
 
-/* dp_reuse_init: once, while the library is preloaded. */
+/* dp_answers_init: once, while the library is preloaded. */
 void
-dp_reuse_init(void)
+dp_answers_init(void)
 {
 	shared_init();
 	dp_ledger_register_task(DP_TASK_ANSWER, &tasks);
-	dp_bridge_add_hook(&ProcessUtility_hook, note_import,
-					   &next_process_utility);
+	dp_base_add_hook(&ProcessUtility_hook, note_import,
+					 &next_process_utility);
 }
 
 /* ----------------
@@ -1023,7 +1026,7 @@ run(const dp_task_call *call, dp_task_reply *reply)
 static void
 write_hits(void)
 {
-	static dp_hit hits[DP_REUSE_HITS];
+	static dp_hit hits[DP_ANSWERS_HITS];
 	int			n;
 	int			i;
 

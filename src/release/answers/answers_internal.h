@@ -25,7 +25,7 @@
 /* ---- the key (answer_key.c) ---- */
 
 /* What the key is made from; not modified. */
-typedef struct dp_reuse_asked
+typedef struct dp_answer_asked
 {
 	const dp_release_spec *spec;
 	const dp_ledger_standing *standing;
@@ -36,52 +36,52 @@ typedef struct dp_reuse_asked
 	Size		widest;
 	bool		by_units;		/* private rows are named rows, too */
 	TupleDesc	result;
-} dp_reuse_asked;
+} dp_answer_asked;
 
 /* NULL: the release can neither be stored nor answered from storage. */
-extern dp_reuse_key *dp_reuse_make_key(const dp_reuse_asked *asked);
+extern dp_answer_key *dp_answers_make_key(const dp_answer_asked *asked);
 
 /*
  * What its files share.
  */
 
 /* ---- answer_key.c ---- */
-extern bool dp_reuse_match(const dp_reuse_key *key, const char *text,
-						   Size length, dp_reuse_layout *out, int *places);
-extern TupleDesc dp_reuse_stored_columns(const dp_reuse_layout *stored,
-										 TupleDesc result, int nkeys,
-										 bool errors);
+extern bool dp_answers_match(const dp_answer_key *key, const char *text,
+							 Size length, dp_answer_layout *out, int *places);
+extern TupleDesc dp_answers_stored_columns(const dp_answer_layout *stored,
+										   TupleDesc result, int nkeys,
+										   bool errors);
 
 /* ---- finding (answer_store.c) ---- */
 
-extern bool dp_reuse_find(const dp_reuse_key *key,
-						  const dp_ledger_standing *standing,
-						  dp_reuse_answer *out);
-extern bool dp_reuse_lock(const dp_reuse_key *key);
-extern void dp_reuse_unlock(const dp_reuse_key *key);
+extern bool dp_answers_find_stored(const dp_answer_key *key,
+								   const dp_ledger_standing *standing,
+								   dp_found_answer *out);
+extern bool dp_answers_lock(const dp_answer_key *key);
+extern void dp_answers_unlock(const dp_answer_key *key);
 
 /* ---- counting (answer_store.c) ---- */
-extern void dp_reuse_count_hit(int64 id);
+extern void dp_answers_count_hit(int64 id);
 
 /* ---- rows of an answer as bytes (answer_store.c) ---- */
-extern bytea *dp_reuse_pack(Tuplestorestate *store, TupleDesc result,
-							Size most, int64 *rows);
-extern void dp_reuse_put_rows(const bytea *content, TupleDesc result,
-							  Tuplestorestate *store);
-extern void dp_reuse_unpack(const dp_reuse_answer *answer,
-							const dp_reuse_key *key, TupleDesc result,
-							int nkeys, Tuplestorestate *store);
+extern bytea *dp_answers_pack(Tuplestorestate *store, TupleDesc result,
+							  Size most, int64 *rows);
+extern void dp_answers_put_rows(const bytea *content, TupleDesc result,
+								Tuplestorestate *store);
+extern void dp_answers_unpack(const dp_found_answer *answer,
+							  const dp_answer_key *key, TupleDesc result,
+							  int nkeys, Tuplestorestate *store);
 
 /* ---- what may be stored (answer_store.c) ---- */
-extern bool dp_reuse_may_store(void);
-extern TimestampTz dp_reuse_time_of_rows(void);
+extern bool dp_answers_may_store(void);
+extern TimestampTz dp_answers_time_of_rows(void);
 
 /* ---- storing (answer_store.c) ---- */
-extern void dp_reuse_store(const dp_reuse_key *key,
-						   const dp_ledger_standing *standing,
-						   const char *dataset, int64 ledger_id,
-						   TimestampTz at, Tuplestorestate *store,
-						   TupleDesc result);
+extern void dp_answers_store(const dp_answer_key *key,
+							 const dp_ledger_standing *standing,
+							 const char *dataset, int64 ledger_id,
+							 TimestampTz at, Tuplestorestate *store,
+							 TupleDesc result);
 
 typedef enum dp_answer_action
 {
@@ -123,11 +123,11 @@ typedef struct dp_hit
 	TimestampTz last;
 } dp_hit;
 
-#define DP_REUSE_HITS 1024
-#define DP_REUSE_SECRET 32		/* bytes */
+#define DP_ANSWERS_HITS 1024
+#define DP_ANSWERS_SECRET 32	/* bytes */
 
 /* kept.c */
-#define DP_RUN_KEPT 64
+#define DP_ANSWERS_KEPT 64
 
 typedef struct dp_kept
 {
@@ -139,7 +139,7 @@ typedef struct dp_kept
 
 typedef struct dp_kept_ring
 {
-	dp_kept    *entry[DP_RUN_KEPT];
+	dp_kept    *entry[DP_ANSWERS_KEPT];
 	int			next;			/* the next to be overwritten */
 } dp_kept_ring;
 

@@ -42,7 +42,7 @@ kept_find(const dp_kept_ring *ring, int64 nonce, int index)
 {
 	int			i;
 
-	for (i = 0; i < DP_RUN_KEPT; i++)
+	for (i = 0; i < DP_ANSWERS_KEPT; i++)
 		if (ring->entry[i] != NULL && ring->entry[i]->nonce == nonce &&
 			ring->entry[i]->index == index)
 			return ring->entry[i];
@@ -55,7 +55,7 @@ kept_forget(dp_kept_ring *ring, dp_kept *kept)
 {
 	int			i;
 
-	for (i = 0; i < DP_RUN_KEPT; i++)
+	for (i = 0; i < DP_ANSWERS_KEPT; i++)
 		if (ring->entry[i] == kept)
 			ring->entry[i] = NULL;
 	MemoryContextDelete(kept->context);
@@ -69,7 +69,7 @@ kept_add(dp_kept_ring *ring, dp_kept *kept)
 		kept_forget(ring, ring->entry[ring->next]);
 	MemoryContextSetParent(kept->context, TopMemoryContext);
 	ring->entry[ring->next] = kept;
-	ring->next = (ring->next + 1) % DP_RUN_KEPT;
+	ring->next = (ring->next + 1) % DP_ANSWERS_KEPT;
 }
 
 /* ----------------
@@ -78,16 +78,17 @@ kept_add(dp_kept_ring *ring, dp_kept *kept)
  */
 
 /*
- * dp_run_store_row: a dp_reader_sink that puts minimal tuples into dp_run_rows
+ * dp_answers_store_row: a dp_reader_sink that puts minimal tuples into
+ * dp_kept_rows
  */
 void
-dp_run_store_row(void *context, const void *data, Size size)
+dp_answers_store_row(void *context, const void *data, Size size)
 {
-	dp_run_rows *rows = context;
+	dp_kept_rows *rows = context;
 
 	ExecStoreMinimalTuple((MinimalTuple) data, rows->slot, false);
 	if (rows->order != NULL)
-		dp_run_order_add(rows->order, rows->slot);
+		dp_prepare_order_add(rows->order, rows->slot);
 	else
 		tuplestore_puttupleslot(rows->store, rows->slot);
 	ExecClearTuple(rows->slot);
@@ -139,19 +140,19 @@ all_settings(void)
 }
 
 /*
- * dp_run_kept_standing
+ * dp_answers_kept_standing
  *	  Get what the asking role may spend, if a plan with this nonce was given
  *	  an answer and nothing has changed since; else return false, and
  *	  dp_ledger_require_budget decides.
  */
 bool
-dp_run_kept_standing(int64 nonce, int index, dp_ledger_standing *out)
+dp_answers_kept_standing(int64 nonce, int index, dp_ledger_standing *out)
 {
 	const kept_answer *answer = kept_find(&answers, nonce, index);
 	dp_stamp	now;
 
-	if (answer == NULL || !dp_bridge_read_stamp(&now) ||
-		!dp_bridge_same_stamp(&answer->stamp, &now) ||
+	if (answer == NULL || !dp_base_read_stamp(&now) ||
+		!dp_base_same_stamp(&answer->stamp, &now) ||
 		dp_ledger_is_renewed(&answer->standing, GetCurrentTimestamp()))
 		return false;
 	*out = answer->standing;
@@ -166,8 +167,8 @@ holds(const kept_answer *answer, const dp_stamp *stamp)
 	char	   *settings;
 	bool		same;
 
-	if (!dp_bridge_same_stamp(&answer->stamp, stamp) || answer->at > now ||
-		now - answer->at > dp_bridge_reuse_age() ||
+	if (!dp_base_same_stamp(&answer->stamp, stamp) || answer->at > now ||
+		now - answer->at > dp_base_reuse_age() ||
 		dp_ledger_is_renewed(&answer->standing, now))
 		return false;
 	settings = all_settings();
@@ -177,29 +178,29 @@ holds(const kept_answer *answer, const dp_stamp *stamp)
 }
 
 /*
- * dp_run_give_kept
+ * dp_answers_give_kept
  *	  The rows of a kept answer, in a store of the current context, and when it
  *	  was stored.  If NULL, the release must look the answer up; *stamp, if
  *	  *stamped, was taken before.
  *
- * Errors: as dp_run_give_answer.
+ * Errors: as dp_answers_give.
  */
 Tuplestorestate *
-dp_run_give_kept(int64 nonce, int index, TupleDesc result, dp_stamp *stamp,
-				 bool *stamped, TimestampTz *stored_at)
+dp_answers_give_kept(int64 nonce, int index, TupleDesc result, dp_stamp *stamp,
+					 bool *stamped, TimestampTz *stored_at)
 {
 	const kept_answer *answer = kept_find(&answers, nonce, index);
 	Tuplestorestate *store;
 
-	*stamped = dp_bridge_read_stamp(stamp);
+	*stamped = dp_base_read_stamp(stamp);
 	if (answer == NULL || !*stamped || !holds(answer, stamp))
 		return NULL;
-	dp_run_check_preconditions();
-	dp_bridge_check_scope();
+	dp_inner_check_preconditions();
+	dp_base_check_scope();
 	store = tuplestore_begin_heap(true, false, work_mem);
-	dp_reuse_put_rows(answer->content, result, store);
-	dp_reuse_count_hit(answer->id);
-	dp_run_remember_past(answer->past, answer->id);
+	dp_answers_put_rows(answer->content, result, store);
+	dp_answers_count_hit(answer->id);
+	dp_explain_remember_past(answer->past, answer->id);
 	*stored_at = answer->at;
 	return store;
 }
@@ -217,13 +218,13 @@ is_plain(const dp_key *key)
 }
 
 /*
- * dp_run_follows_from_plan
+ * dp_answers_follows_from_plan
  *	  Is what a release asks determined by its plan, as long as declarations,
  *	  settings and rights stay the same?
  */
 bool
-dp_run_follows_from_plan(const dp_release_spec *spec, const List *parameters,
-						 ParamListInfo values)
+dp_answers_follows_from_plan(const dp_release_spec *spec,
+							 const List *parameters, ParamListInfo values)
 {
 	const dp_block *block = spec->block;
 	ListCell   *lc;
@@ -241,14 +242,14 @@ dp_run_follows_from_plan(const dp_release_spec *spec, const List *parameters,
 }
 
 /*
- * dp_run_keep
- *	  Keep the rows of the answer that dp_run_remember has just noted, with the
- *	  stamp that was taken before it was looked up.
+ * dp_answers_keep
+ *	  Keep the rows of the answer that dp_explain_remember has just noted, with
+ *	  the stamp that was taken before it was looked up.
  */
 void
-dp_run_keep(int64 nonce, int index, const dp_stamp *stamp,
-			const dp_ledger_standing *standing, TupleDesc result,
-			TimestampTz stored_at, Tuplestorestate *store)
+dp_answers_keep(int64 nonce, int index, const dp_stamp *stamp,
+				const dp_ledger_standing *standing, TupleDesc result,
+				TimestampTz stored_at, Tuplestorestate *store)
 {
 	kept_answer *answer = kept_find(&answers, nonce, index);
 	MemoryContext context;
@@ -262,8 +263,8 @@ dp_run_keep(int64 nonce, int index, const dp_stamp *stamp,
 									ALLOCSET_SMALL_SIZES);
 	old = MemoryContextSwitchTo(context);
 	answer = palloc0(sizeof(kept_answer));
-	answer->content = dp_reuse_pack(store, result, ANSWER_MOST_BYTES, &rows);
-	answer->past = dp_run_hold_past(context, &answer->id);
+	answer->content = dp_answers_pack(store, result, ANSWER_MOST_BYTES, &rows);
+	answer->past = dp_explain_hold_past(context, &answer->id);
 	answer->kept.context = context;
 	answer->kept.nonce = nonce;
 	answer->kept.index = index;
@@ -364,7 +365,7 @@ is_current(const dp_kept_job *job)
 	bool		exact;
 
 	return dp_ledger_read_stamp(&now, &exact) &&
-		dp_bridge_same_stamp(&job->stamp, &now) &&
+		dp_base_same_stamp(&job->stamp, &now) &&
 		!dp_ledger_is_renewed(&job->standing, GetCurrentTimestamp());
 }
 
@@ -375,7 +376,7 @@ is_made_so(const dp_kept_job *job)
 	planner_settings settings;
 
 	kept_read_settings(&settings);
-	return dp_bridge_reuse_age() == 0 &&
+	return dp_base_reuse_age() == 0 &&
 		memcmp(&job->settings, &settings, sizeof(settings)) == 0 &&
 		dp_reader_has_settings(job->sealed);
 }
@@ -389,15 +390,15 @@ is_young(const dp_kept_job *job, Snapshot snapshot)
 }
 
 /*
- * dp_run_find_job
+ * dp_answers_find_job
  *	  The number of the plan's job, if there is one and tables and catalogs are
  *	  as they were; else 0.  Also returns the standing from which it was
  *	  prepared, with sums as of then, and the relations that must be open while
  *	  it runs; both are still valid.
  */
 uint64
-dp_run_find_job(int64 nonce, int index, const dp_ledger_standing **standing,
-				const List **named)
+dp_answers_find_job(int64 nonce, int index,
+					const dp_ledger_standing **standing, const List **named)
 {
 	dp_kept_job *job = kept_find(&jobs, nonce, index);
 
@@ -419,24 +420,24 @@ remember_again(void *context)
 {
 	const dp_kept_job *job = context;
 
-	dp_run_remember_past(job->past, job->receipt.ledger_id);
+	dp_explain_remember_past(job->past, job->receipt.ledger_id);
 }
 
 /*
- * dp_run_do_kept_job
- *	  Run the job that dp_run_find_job found, if it is still current, and
+ * dp_answers_do_kept_job
+ *	  Run the job that dp_answers_find_job found, if it is still current, and
  *	  return its noisy rows in a store of the current context; else NULL, and
  *	  nothing was done.
  *
  * Errors: as dp_run_release.
  */
 Tuplestorestate *
-dp_run_do_kept_job(uint64 number, int64 nonce, int index, EState *estate,
-				   TupleDesc result)
+dp_answers_do_kept_job(uint64 number, int64 nonce, int index, EState *estate,
+					   TupleDesc result)
 {
 	dp_kept_job *job = kept_find(&jobs, nonce, index);
 	dp_reader_job again = {.kind = DP_READER_RELEASE};
-	dp_run_rows rows = {NULL};
+	dp_kept_rows rows = {NULL};
 	ListCell   *lc;
 
 	if (job == NULL || job->number != number || job->running ||
@@ -452,19 +453,19 @@ dp_run_do_kept_job(uint64 number, int64 nonce, int index, EState *estate,
 		LockRelationOid(lfirst_oid(lc), AccessShareLock);
 	if (!is_current(job))
 		return NULL;
-	dp_run_check_preconditions();
+	dp_inner_check_preconditions();
 	rows.store = tuplestore_begin_heap(true, false, work_mem);
 	rows.slot = MakeSingleTupleTableSlot(result, &TTSOpsMinimalTuple);
 	again.sealed = job->sealed;
 	again.request = &job->request;
 	again.receipt = &job->receipt;
 	PushActiveSnapshot(estate->es_snapshot);
-	dp_bridge_progress_begin(DP_WORK_QUERY, job->relid, 0);
-	dp_bridge_progress(DP_PHASE_READING, 0);
+	dp_base_progress_begin(DP_WORK_QUERY, job->relid, 0);
+	dp_base_progress(DP_PHASE_READING, 0);
 	job->running = true;
-	dp_reader_run(&again, remember_again, job, dp_run_store_row, &rows);
+	dp_reader_run(&again, remember_again, job, dp_answers_store_row, &rows);
 	job->running = false;
-	dp_bridge_progress_end();
+	dp_base_progress_end();
 	PopActiveSnapshot();
 	ExecDropSingleTupleTableSlot(rows.slot);
 	return rows.store;
@@ -478,21 +479,21 @@ kept_may_keep(const dp_release_spec *spec, const dp_ledger_standing *standing)
 	for (i = 0; i < spec->nmeasures; i++)
 		if (spec->measures[i].ops->kind == DP_AGG_CONDITIONS)
 			return false;
-	return !standing->exempt && dp_bridge_reuse_age() == 0 &&
+	return !standing->exempt && dp_base_reuse_age() == 0 &&
 		!spec->undeclared && spec->block->part_attnum == 0 &&
-		!dp_run_is_free(spec);
+		!dp_prepare_is_free(spec);
 }
 
 /*
- * dp_run_want_job
+ * dp_answers_want_job
  *	  Called before a release runs that follows from its plan: returns what its
  *	  job is kept with, or NULL if it is not kept. stamp: exact, taken before
  *	  the standing was read; named: OIDs of the relations that are open.
  */
 dp_kept_job *
-dp_run_want_job(int64 nonce, int index, const dp_stamp *stamp,
-				const dp_ledger_standing *standing, const List *named,
-				const dp_release_spec *spec)
+dp_answers_want_job(int64 nonce, int index, const dp_stamp *stamp,
+					const dp_ledger_standing *standing, const List *named,
+					const dp_release_spec *spec)
 {
 	int64		asked = (int64) ((uint64) nonce + (uint64) index);
 	int64	   *last = &last_asked[(uint64) asked % PLACES];
@@ -528,12 +529,12 @@ dp_run_want_job(int64 nonce, int index, const dp_stamp *stamp,
 }
 
 /*
- * dp_run_seal_job
+ * dp_answers_seal_job
  *	  Called when the job is about to run: seal what is kept of it, and run it
  *	  from that.  False if nothing is kept.
  */
 bool
-dp_run_seal_job(dp_kept_job *wanted, dp_reader_job *job)
+dp_answers_seal_job(dp_kept_job *wanted, dp_reader_job *job)
 {
 	MemoryContext old;
 
@@ -552,15 +553,15 @@ dp_run_seal_job(dp_kept_job *wanted, dp_reader_job *job)
 }
 
 /*
- * dp_run_keep_job
+ * dp_answers_keep_job
  *	  Keep the job that was just run and remembered, unless it is too large.
  */
 void
-dp_run_keep_job(dp_kept_job *wanted)
+dp_answers_keep_job(dp_kept_job *wanted)
 {
 	int64		id;
 
-	wanted->past = dp_run_hold_past(wanted->kept.context, &id);
+	wanted->past = dp_explain_hold_past(wanted->kept.context, &id);
 	if (MemoryContextMemAllocated(wanted->kept.context, true) > JOB_MOST_BYTES)
 	{
 		MemoryContextDelete(wanted->kept.context);

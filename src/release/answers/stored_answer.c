@@ -61,7 +61,7 @@ digest_piece(StringInfo digests, const char *data, Size size)
 		CHECK_FOR_INTERRUPTS();
 		memcpy(&head, data + at, sizeof(head));
 		length = MAXALIGN(sizeof(head)) + head.size;
-		dp_bridge_sha256(data + at, length, digest.bytes);
+		dp_base_sha256(data + at, length, digest.bytes);
 		appendBinaryStringInfo(digests, (const char *) &digest,
 							   sizeof(digest));
 		at += MAXALIGN(length);
@@ -81,27 +81,27 @@ digest_joined(const dp_joined_rows *rows, uint8 *out)
 	int			i;
 
 	initStringInfo(&digests);
-	for (i = 0; (data = dp_run_joined_piece(rows, i, &size)) != NULL; i++)
+	for (i = 0; (data = dp_joined_piece(rows, i, &size)) != NULL; i++)
 		n += digest_piece(&digests, data, size);
 	qsort(digests.data, n, sizeof(row_digest), stored_compare_digests);
-	dp_bridge_sha256(digests.data, digests.len, out);
+	dp_base_sha256(digests.data, digests.len, out);
 	pfree(digests.data);
 }
 
-static dp_reuse_key *
+static dp_answer_key *
 make_key(const dp_release *release)
 {
 	uint8		digest[DP_SHA256_BYTES];
-	dp_reuse_asked asked = {0};
+	dp_answer_asked asked = {0};
 	ListCell   *lc;
 
 	asked.spec = release->spec;
 	asked.standing = release->standing;
-	asked.inner = dp_run_settle(release->inner, release->run.params);
+	asked.inner = dp_inner_settle(release->inner, release->run.params);
 	for_each_from(lc, release->run.ready, 1)
 		asked.scans = lappend(asked.scans,
-							  dp_run_settle(((dp_ready *) lfirst(lc))->query,
-											release->run.params));
+							  dp_inner_settle(((dp_ready *) lfirst(lc))->query,
+											  release->run.params));
 	asked.fanout = release->sizes.fanout;
 	asked.widest = release->sizes.widest;
 	asked.by_units = release->by_units;
@@ -111,7 +111,7 @@ make_key(const dp_release *release)
 		digest_joined(release->joined, digest);
 		asked.joined = digest;
 	}
-	return dp_reuse_make_key(&asked);
+	return dp_answers_make_key(&asked);
 }
 
 /*
@@ -135,7 +135,7 @@ still_asks(const dp_release *release)
 	dp_ledger_standing now;
 	bool		pays = still_pays(release, &now);
 
-	dp_run_take_rights(release->spec->block, &now, release->run.ready);
+	dp_rights_take(release->spec->block, &now, release->run.ready);
 	return pays;
 }
 
@@ -169,17 +169,18 @@ sees_relations(const dp_block *block)
  * Look up a stored answer; it is used only if the same budget would pay now.
  */
 static bool
-find(const dp_release *release, dp_run_stored *out)
+find(const dp_release *release, dp_answer_stored *out)
 {
 	dp_ledger_standing now;
 
-	out->found = dp_reuse_find(out->key, release->standing, &out->answer);
+	out->found = dp_answers_find_stored(out->key, release->standing,
+										&out->answer);
 	out->found = out->found && still_pays(release, &now);
 	return out->found;
 }
 
 /*
- * dp_run_find_answer
+ * dp_answers_find
  *	  Look for a stored answer.  If there is none, this process makes it, and
  *	  out->key is locked; NULL if nothing can be stored, as on a standby.
  *	  `wait` false: only look, as EXPLAIN does.
@@ -187,36 +188,36 @@ find(const dp_release *release, dp_run_stored *out)
  * Errors: 55P03, 57014 and 40P01 while waiting; those of rights.
  */
 void
-dp_run_find_answer(const dp_release *release, bool wait,
-				   dp_run_stored *out)
+dp_answers_find(const dp_release *release, bool wait,
+				dp_answer_stored *out)
 {
 	memset(out, 0, sizeof(*out));
-	if (dp_bridge_reuse_age() == 0 || release->standing->exempt ||
+	if (dp_base_reuse_age() == 0 || release->standing->exempt ||
 		release->run.named || RecoveryInProgress())
 		return;
-	out->rows_at = dp_reuse_time_of_rows();
+	out->rows_at = dp_answers_time_of_rows();
 	out->key = make_key(release);
 	if (out->key == NULL)
 		return;
 	if (find(release, out) || !wait)
 		return;
-	if (!dp_reuse_may_store())
+	if (!dp_answers_may_store())
 	{
 		out->key = NULL;
 		return;
 	}
-	if (dp_reuse_lock(out->key) && !still_asks(release))
+	if (dp_answers_lock(out->key) && !still_asks(release))
 	{
-		dp_reuse_unlock(out->key);
+		dp_answers_unlock(out->key);
 		out->key = NULL;
 		return;
 	}
 	if (find(release, out))
-		dp_reuse_unlock(out->key);
+		dp_answers_unlock(out->key);
 }
 
 /*
- * dp_run_give_answer
+ * dp_answers_give
  *	  Put the rows of the stored answer into a store. dp_pg.setting_scope
  *	  applies as for a charge, since a setting decides whether old answers are
  *	  used.
@@ -224,35 +225,35 @@ dp_run_find_answer(const dp_release *release, bool wait,
  * Errors: 55000 of dp_pg.setting_scope.
  */
 void
-dp_run_give_answer(const dp_release *release,
-				   const dp_run_stored *stored, Tuplestorestate *store)
+dp_answers_give(const dp_release *release,
+				const dp_answer_stored *stored, Tuplestorestate *store)
 {
 	const dp_release_spec *spec = release->spec;
 	dp_ledger_receipt receipt;
 
-	dp_bridge_check_scope();
-	dp_reuse_unpack(&stored->answer, stored->key, release->result,
-					spec->nkeys, store);
-	dp_reuse_count_hit(stored->answer.id);
+	dp_base_check_scope();
+	dp_answers_unpack(&stored->answer, stored->key, release->result,
+					  spec->nkeys, store);
+	dp_answers_count_hit(stored->answer.id);
 	memset(&receipt, 0, sizeof(receipt));
 	receipt.ledger_id = stored->answer.id;
-	dp_run_remember(spec, &receipt);
+	dp_explain_remember(spec, &receipt);
 }
 
 /*
- * dp_run_keep_answer: store what was released and paid for; processes that
+ * dp_answers_keep_stored: store what was released and paid for; processes that
  * wait may continue.
  */
 void
-dp_run_keep_answer(const dp_release *release,
-				   const dp_run_stored *stored, Tuplestorestate *store)
+dp_answers_keep_stored(const dp_release *release,
+					   const dp_answer_stored *stored, Tuplestorestate *store)
 {
 	if (stored->key == NULL)
 		return;
 	if (sees_relations(release->spec->block))
-		dp_reuse_store(stored->key, release->standing,
-					   release->spec->block->dataset,
-					   release->receipt.ledger_id,
-					   stored->rows_at, store, release->result);
-	dp_reuse_unlock(stored->key);
+		dp_answers_store(stored->key, release->standing,
+						 release->spec->block->dataset,
+						 release->receipt.ledger_id,
+						 stored->rows_at, store, release->result);
+	dp_answers_unlock(stored->key);
 }

@@ -20,15 +20,15 @@
 struct ExplainState;
 
 /* explain.c */
-extern void dp_run_explain(const dp_release_spec *spec, bool charged,
-						   TimestampTz stored_at, EState *estate,
-						   struct ExplainState *es);
+extern void dp_explain_release(const dp_release_spec *spec, bool charged,
+							   TimestampTz stored_at, EState *estate,
+							   struct ExplainState *es);
 typedef struct dp_past_release dp_past_release;
 
-extern void dp_run_remember(const dp_release_spec *spec,
+extern void dp_explain_remember(const dp_release_spec *spec,
 								const dp_ledger_receipt *receipt);
-extern dp_past_release *dp_run_hold_past(MemoryContext context,
-										 int64 *ledger_id);
-extern void dp_run_remember_past(dp_past_release *past, int64 ledger_id);
+extern dp_past_release *dp_explain_hold_past(MemoryContext context,
+											 int64 *ledger_id);
+extern void dp_explain_remember_past(dp_past_release *past, int64 ledger_id);
 
 #endif							/* DP_EXPLAIN_H */

@@ -74,13 +74,13 @@ value_bound_text(const dp_measure *measure, const dp_grid *grid,
 				 int64 granules, Numeric given)
 {
 	Numeric		value = measure->on_grid ?
-	dp_count_grid_value(grid, granules) : given;
+	dp_exact_grid_value(grid, granules) : given;
 	Oid			type = measure->argument_type;
 	int64		moment;
 	Oid			output;
 	bool		varlena;
 
-	if (!dp_places_is_time(type))
+	if (!dp_domains_is_time(type))
 		return numeric_normalize(value);
 	moment = DatumGetInt64(DirectFunctionCall1(numeric_int8,
 											   NumericGetDatum(value)));
@@ -163,7 +163,7 @@ explain_in_units(const dp_measure *measure, double granules)
 {
 	if (dp_catalog_row_arguments(measure->ops->kind) == 2)
 		return psprintf("%.6g", granules / (double) measure->score_unit);
-	return psprintf("%.6g", granules * pow(dp_measure_granule(measure),
+	return psprintf("%.6g", granules * pow(dp_aggregates_granule(measure),
 										   measure->power));
 }
 
@@ -171,9 +171,10 @@ static void
 describe_noise(const dp_measure *measure, dp_description *d)
 {
 	d->sensitivity = explain_in_units(measure, (double) measure->sensitivity);
-	d->scale = explain_in_units(measure, dp_measure_noise_scale(measure));
+	d->scale = explain_in_units(measure, dp_aggregates_noise_scale(measure));
 	d->error = explain_in_units(measure,
-								dp_measure_noise_error(measure, ERROR_BETA));
+								dp_aggregates_noise_error(measure,
+														  ERROR_BETA));
 	if (measure->ops->kind == DP_AGG_TOPK)
 		d->error = psprintf("%s rows in each count", d->error);
 }
@@ -202,16 +203,16 @@ describe_decision(const dp_release_spec *spec)
 	const dp_key_decision *decision = &spec->decision;
 	dp_description d;
 
-	d.name = pstrdup(dp_run_large_text(spec) != NULL ? "keys" :
+	d.name = pstrdup(dp_prepare_large_text(spec) != NULL ? "keys" :
 					 "undeclared keys");
-	d.mechanism = pstrdup(dp_run_decision_name);
-	d.epsilon = dp_bridge_fixed_to_cstring(decision->charge.epsilon);
-	d.delta = dp_bridge_fixed_to_cstring(decision->charge.delta);
-	d.rho = psprintf("%.6g", dp_acct_fixed_approx(decision->charge.rho));
+	d.mechanism = pstrdup(dp_prepare_decision_name);
+	d.epsilon = dp_base_fixed_to_cstring(decision->charge.epsilon);
+	d.delta = dp_base_fixed_to_cstring(decision->charge.delta);
+	d.rho = psprintf("%.6g", dp_accounting_fixed_approx(decision->charge.rho));
 	d.sensitivity = psprintf(UINT64_FORMAT, decision->changes);
-	d.scale = psprintf("%.6g", dp_mech_scale_approx(&decision->law.scale));
+	d.scale = psprintf("%.6g", dp_noise_scale_approx(&decision->law.scale));
 	d.error = psprintf("released from " UINT64_FORMAT " units",
-					   dp_mech_key_units(&decision->law, 1 - ERROR_BETA));
+					   dp_noise_key_units(&decision->law, 1 - ERROR_BETA));
 	return d;
 }
 
@@ -229,12 +230,12 @@ run_describe(const dp_release_spec *spec, int n)
 	if (n == spec->nmeasures)
 		return describe_decision(spec);
 	d.name = value_name(measure);
-	d.mechanism = pstrdup(dp_run_mechanism_name(measure));
+	d.mechanism = pstrdup(dp_prepare_mechanism_name(measure));
 	d.epsilon = measure->charge.epsilon == DP_FIXED_INFINITE ?
 		pstrdup("Infinity") :
-		dp_bridge_fixed_to_cstring(measure->charge.epsilon);
-	d.delta = dp_bridge_fixed_to_cstring(measure->charge.delta);
-	d.rho = psprintf("%.6g", dp_acct_fixed_approx(measure->charge.rho));
+		dp_base_fixed_to_cstring(measure->charge.epsilon);
+	d.delta = dp_base_fixed_to_cstring(measure->charge.delta);
+	d.rho = psprintf("%.6g", dp_accounting_fixed_approx(measure->charge.rho));
 	if (measure->mechanism == DP_MECHANISM_LAPLACE ||
 		measure->mechanism == DP_MECHANISM_GAUSSIAN)
 		describe_noise(measure, &d);
@@ -247,7 +248,7 @@ run_describe(const dp_release_spec *spec, int n)
 						   measure->most);
 	if (measure->ops->kind == DP_AGG_BOUNDS)
 		d.error = psprintf("%s, which counts above " INT64_FORMAT, d.error,
-						   dp_measure_ranges_threshold(measure));
+						   dp_aggregates_ranges_threshold(measure));
 	return d;
 }
 
@@ -307,12 +308,12 @@ forget_oldest(int n)
 }
 
 /*
- * dp_run_remember_past
+ * dp_explain_remember_past
  *	  Add what was released before as a release of now, with the ID of its
  *	  charge; releases of earlier statements are forgotten.
  */
 void
-dp_run_remember_past(dp_past_release *past, int64 ledger_id)
+dp_explain_remember_past(dp_past_release *past, int64 ledger_id)
 {
 	past->users++;
 	if (last_statement != GetCurrentStatementStartTimestamp())
@@ -325,9 +326,10 @@ dp_run_remember_past(dp_past_release *past, int64 ledger_id)
 	remembered[nremembered++].at = GetCurrentTimestamp();
 }
 
-/* dp_run_remember: add a release to those of the current statement. */
+/* dp_explain_remember: add a release to those of the current statement. */
 void
-dp_run_remember(const dp_release_spec *spec, const dp_ledger_receipt *receipt)
+dp_explain_remember(const dp_release_spec *spec,
+					const dp_ledger_receipt *receipt)
 {
 	/* after an error deleted with its parent */
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
@@ -346,22 +348,22 @@ dp_run_remember(const dp_release_spec *spec, const dp_ledger_receipt *receipt)
 	foreach(lc, list_union_oid(NIL, spec->block->relids))
 		if (OidIsValid(lfirst_oid(lc)))
 			past->relations[past->nrelations++] = lfirst_oid(lc);
-	past->n = dp_run_count_values(spec);
+	past->n = dp_prepare_count_values(spec);
 	past->values = palloc(sizeof(dp_description) * Max(past->n, 1));
 	for (i = 0; i < past->n; i++)
 		past->values[i] = run_describe(spec, i);
 	MemoryContextSwitchTo(old);
 	MemoryContextSetParent(context, TopMemoryContext);
-	dp_run_remember_past(past, receipt->ledger_id);
+	dp_explain_remember_past(past, receipt->ledger_id);
 }
 
 /*
- * dp_run_hold_past
+ * dp_explain_hold_past
  *	  The release remembered last, which stays until the context is reset, and
  *	  the ID of its charge.
  */
 dp_past_release *
-dp_run_hold_past(MemoryContext context, int64 *ledger_id)
+dp_explain_hold_past(MemoryContext context, int64 *ledger_id)
 {
 	MemoryContextCallback *callback =
 	MemoryContextAlloc(context, sizeof(MemoryContextCallback));
@@ -378,7 +380,7 @@ dp_run_hold_past(MemoryContext context, int64 *ledger_id)
 static Datum
 numeric_text(const char *text)
 {
-	return NumericGetDatum(dp_bridge_text_to_numeric(text));
+	return NumericGetDatum(dp_base_text_to_numeric(text));
 }
 
 /* regclass[]: these relations, each with the view published of it. */
@@ -469,10 +471,10 @@ epsilon_text(const char *exact)
 {
 	dp_fixed	epsilon;
 
-	if (dp_bridge_numeric_to_fixed(dp_bridge_text_to_numeric(exact),
-								   DP_ROUND_UP, &epsilon) != DP_NUMBER_OK)
+	if (dp_base_numeric_to_fixed(dp_base_text_to_numeric(exact),
+								 DP_ROUND_UP, &epsilon) != DP_NUMBER_OK)
 		return pstrdup(exact);
-	return dp_bridge_epsilon_text(epsilon, DP_ROUND_UP);
+	return dp_base_epsilon_text(epsilon, DP_ROUND_UP);
 }
 
 static void
@@ -505,18 +507,18 @@ static char *
 charge_text(const dp_charge *charge)
 {
 	return psprintf("epsilon %s, delta %s, rho %.6g",
-					dp_bridge_epsilon_text(charge->epsilon, DP_ROUND_UP),
-					dp_bridge_delta_text(charge->delta, DP_ROUND_UP),
-					dp_acct_fixed_approx(charge->rho));
+					dp_base_epsilon_text(charge->epsilon, DP_ROUND_UP),
+					dp_base_delta_text(charge->delta, DP_ROUND_UP),
+					dp_accounting_fixed_approx(charge->rho));
 }
 
 static char *
 remaining_text(dp_fixed limit, dp_fixed spent, dp_fixed charge)
 {
-	dp_fixed	after = dp_acct_fixed_add(spent, charge);
+	dp_fixed	after = dp_accounting_fixed_add(spent, charge);
 
-	return dp_bridge_delta_text(dp_acct_fixed_left(limit, after),
-								DP_ROUND_DOWN);
+	return dp_base_delta_text(dp_accounting_fixed_left(limit, after),
+							  DP_ROUND_DOWN);
 }
 
 /*
@@ -527,19 +529,19 @@ static char *
 remainder_text(const dp_limit *limit, const dp_spent *spent,
 			   const dp_charge *charge, bool pure)
 {
-	dp_fixed	rho = dp_acct_fixed_add(spent->rho, charge->rho);
+	dp_fixed	rho = dp_accounting_fixed_add(spent->rho, charge->rho);
 	dp_spent	after = *spent;
 
 	if (!pure && limit->rho > 0)
 		return psprintf("rho %s",
-						dp_bridge_epsilon_text(dp_acct_fixed_left(limit->rho,
+					dp_base_epsilon_text(dp_accounting_fixed_left(limit->rho,
 																  rho),
-											   DP_ROUND_DOWN));
-	if (dp_acct_spent_add(&after, charge) != DP_OK)
+										 DP_ROUND_DOWN));
+	if (dp_accounting_spent_add(&after, charge) != DP_OK)
 		return pstrdup("epsilon 0");
 	return psprintf("epsilon %s",
-					dp_bridge_epsilon_text(dp_ledger_remaining(limit, &after),
-										   DP_ROUND_DOWN));
+					dp_base_epsilon_text(dp_ledger_remaining(limit, &after),
+										 DP_ROUND_DOWN));
 }
 
 /* How often a query of this price would still be admitted after a charge. */
@@ -549,9 +551,9 @@ calls_after(const dp_limit *limit, const dp_spent *spent,
 {
 	dp_spent	after = *spent;
 
-	if (dp_acct_spent_add(&after, charge) != DP_OK)
+	if (dp_accounting_spent_add(&after, charge) != DP_OK)
 		return 0;
-	return dp_acct_limit_calls(limit, &after, price);
+	return dp_accounting_limit_calls(limit, &after, price);
 }
 
 /* What remains where it does not suffice for the charge. */
@@ -564,10 +566,11 @@ lacking_text(const dp_limit *limit, const dp_spent *spent,
 	char	   *delta = remaining_text(limit->delta_sum, spent->delta, 0);
 	char	   *other = remainder_text(limit, spent, &none, pure);
 
-	if (dp_acct_fixed_add(spent->delta, charge->delta) <= limit->delta_sum)
+	if (dp_accounting_fixed_add(spent->delta,
+								charge->delta) <= limit->delta_sum)
 		return psprintf("%s remains", other);
 	without.delta = 0;
-	if (dp_acct_limit_calls(limit, spent, &without) > 0)
+	if (dp_accounting_limit_calls(limit, spent, &without) > 0)
 		return psprintf("delta %s remains", delta);
 	return psprintf("%s and delta %s remain", other, delta);
 }
@@ -599,7 +602,7 @@ budget_text(const dp_release_spec *spec, dp_ledger_standing *standing,
 	const dp_charge *charge = &preview.charged;
 	int64		calls;
 
-	dp_run_request(spec, &request);
+	dp_prepare_request(spec, &request);
 	dp_ledger_read_preview(&request, &preview);
 	if (!standing->found)
 		return pstrdup("none");
@@ -608,16 +611,17 @@ budget_text(const dp_release_spec *spec, dp_ledger_standing *standing,
 	if (standing->exempt)
 		return pstrdup("exempt from limits, recorded");
 	initStringInfo(&text);
-	calls = dp_acct_limit_calls(limit, spent, charge);
+	calls = dp_accounting_limit_calls(limit, spent, charge);
 	if (standing->capped &&
-		dp_acct_limit_calls(&standing->cap, &standing->cap_spent, charge) <
+		dp_accounting_limit_calls(&standing->cap, &standing->cap_spent,
+								  charge) <
 		calls)
 	{
 		appendStringInfo(&text, "cap of the dataset: ");
 		limit = &standing->cap;
 		spent = &standing->cap_spent;
 		standing->renews = false;
-		calls = dp_acct_limit_calls(limit, spent, charge);
+		calls = dp_accounting_limit_calls(limit, spent, charge);
 	}
 	else
 		appendStringInfo(&text, "of %s: ", NameStr(standing->payer));
@@ -657,7 +661,7 @@ explain_before(const dp_block *block, Query *subquery, const char *label,
 	QueryDesc  *desc;
 	double		rows;
 
-	plan = dp_run_plan_subquery(block, subquery,
+	plan = dp_joined_plan_subquery(block, subquery,
 									estate->es_param_list_info);
 	desc = CreateQueryDesc(plan, DP_PRIVATE_QUERY_TEXT, GetActiveSnapshot(),
 						   InvalidSnapshot, None_Receiver,
@@ -702,8 +706,9 @@ estimate_fanout(const dp_block *block, const dp_joined *source, double rows,
 		return 1;
 	if (source->keys == NIL)
 		return clamp_row_est(rows);
-	distinct = dp_block_distinct_columns(source->query, source->keys);
-	plan = dp_run_plan_subquery(block, distinct, estate->es_param_list_info);
+	distinct = dp_rowsets_distinct_columns(source->query, source->keys);
+	plan = dp_joined_plan_subquery(block, distinct,
+								   estate->es_param_list_info);
 	return Max(1, rows / clamp_row_est(plan->planTree->plan_rows));
 }
 
@@ -783,8 +788,9 @@ decision_text(const dp_key_law *law)
 	return psprintf("released with probability 5%% from " UINT64_FORMAT
 					" units, 50%% from " UINT64_FORMAT ", 95%% from "
 					UINT64_FORMAT ", certainly from " UINT64_FORMAT,
-					dp_mech_key_units(law, 0.05), dp_mech_key_units(law, 0.5),
-					dp_mech_key_units(law, 0.95), 2 * law->threshold + 1);
+					dp_noise_key_units(law, 0.05),
+					dp_noise_key_units(law, 0.5),
+					dp_noise_key_units(law, 0.95), 2 * law->threshold + 1);
 }
 
 /* The age of the stored answer that is returned. */
@@ -809,22 +815,22 @@ answer_text(TimestampTz stored_at)
 }
 
 /*
- * dp_run_explain
+ * dp_explain_release
  *	  Add a release to EXPLAIN's output; stored_at 0: no stored answer is
  *	  known.  Charges nothing and reads no row.
  */
 void
-dp_run_explain(const dp_release_spec *spec, bool charged,
-			   TimestampTz stored_at, EState *estate, ExplainState *es)
+dp_explain_release(const dp_release_spec *spec, bool charged,
+				   TimestampTz stored_at, EState *estate, ExplainState *es)
 {
-	char	   *large = dp_run_large_text(spec);
+	char	   *large = dp_prepare_large_text(spec);
 	dp_ledger_standing standing;
 	int			i;
 
 	ExplainPropertyText("Dataset", spec->block->dataset, es);
 	ExplainPropertyText("Private Relation", relations_text(spec->block), es);
 	ExplainOpenGroup("Released Values", "Released Values", false, es);
-	for (i = 0; i < dp_run_count_values(spec); i++)
+	for (i = 0; i < dp_prepare_count_values(spec); i++)
 	{
 		dp_description d = run_describe(spec, i);
 
@@ -850,12 +856,12 @@ dp_run_explain(const dp_release_spec *spec, bool charged,
 							"those that WHERE excludes", es);
 	if (spec->many)
 		ExplainPropertyText("Contribution Bound", unit_bound_text(spec), es);
-	if (dp_run_disjoint_text(spec) != NULL)
-		ExplainPropertyText("Disjoint", dp_run_disjoint_text(spec), es);
-	if (dp_measure_cost_text(spec) != NULL)
+	if (dp_prepare_disjoint_text(spec) != NULL)
+		ExplainPropertyText("Disjoint", dp_prepare_disjoint_text(spec), es);
+	if (dp_aggregates_cost_text(spec) != NULL)
 		ExplainPropertyText("Evaluated for Every Row",
-							dp_measure_cost_text(spec), es);
-	if (dp_run_is_free(spec))
+							dp_aggregates_cost_text(spec), es);
+	if (dp_prepare_is_free(spec))
 	{
 		ExplainPropertyText("Charge", "none: no private row is read", es);
 		return;

@@ -33,33 +33,33 @@ typedef enum dp_workers
 								 * (reader/pack.c) */
 } dp_workers;
 
-extern void dp_run_check_preconditions(void);
+extern void dp_inner_check_preconditions(void);
 
 /* ---- what a block joins, and brings together by units ---- */
 
 /* inner_plan.c */
-extern void dp_run_plan_job(const dp_block *block, dp_inner *run,
-							dp_workers workers, const dp_joined_rows *joined,
-							dp_reader_job *job);
-extern void dp_run_check_ready(const dp_block *block,
-							   const dp_ledger_standing *standing);
+extern void dp_inner_plan_job(const dp_block *block, dp_inner *run,
+							  dp_workers workers, const dp_joined_rows *joined,
+							  dp_reader_job *job);
+extern void dp_inner_check_ready(const dp_block *block,
+								 const dp_ledger_standing *standing);
 
 typedef struct dp_kept_job dp_kept_job; /* kept.c */
 
 /* public_plan.c */
 typedef struct dp_inner_planning dp_inner_planning;
 
-extern void dp_run_public_plan_init(void);
-extern dp_inner_planning *dp_run_leave_inner(void);
-extern void dp_run_enter_inner(dp_inner_planning *inner);
-extern bool dp_run_is_inner(const Query *query, const char *text);
-extern PlannedStmt *dp_run_plan_met(planner_hook_type behind, Query *query,
-									const char *text, int options,
-									ParamListInfo params);
+extern void dp_inner_public_plan_init(void);
+extern dp_inner_planning *dp_inner_leave(void);
+extern void dp_inner_enter(dp_inner_planning *inner);
+extern bool dp_inner_is_ours(const Query *query, const char *text);
+extern PlannedStmt *dp_inner_plan_met(planner_hook_type behind, Query *query,
+									  const char *text, int options,
+									  ParamListInfo params);
 
 /* kept_plan.c */
 
 /* inner_plan.c: parameters, times and the user's name become constants */
-extern Query *dp_run_settle(Query *inner, ParamListInfo params);
+extern Query *dp_inner_settle(Query *inner, ParamListInfo params);
 
 #endif							/* DP_INNER_H */

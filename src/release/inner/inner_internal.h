@@ -18,16 +18,16 @@
 #include "dp_inner.h"
 
 /* public_plan.c */
-extern PlannedStmt *dp_run_public_plan(Query *inner, dp_workers workers,
-									   dp_public_facts *facts);
+extern PlannedStmt *dp_inner_public_plan(Query *inner, dp_workers workers,
+										 dp_public_facts *facts);
 
 /* public_join.c */
-extern bool dp_run_is_public_name(const char *name,
-								  const dp_public_facts *facts);
-extern void dp_run_enter_joins(Query *inner);
-extern void dp_run_weigh_public_joins(const dp_public_facts *facts);
-extern bool dp_run_hashes_joined(const Plan *plan,
-								 const dp_public_facts *facts);
-extern void dp_run_keep_rows(Plan *plan);
+extern bool dp_inner_is_public_name(const char *name,
+									const dp_public_facts *facts);
+extern void dp_inner_enter_joins(Query *inner);
+extern void dp_inner_weigh_public_joins(const dp_public_facts *facts);
+extern bool dp_inner_hashes_joined(const Plan *plan,
+								   const dp_public_facts *facts);
+extern void dp_inner_keep_rows(Plan *plan);
 
 #endif							/* INNER_INTERNAL_H */

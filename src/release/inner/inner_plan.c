@@ -115,7 +115,7 @@ domain_over(Oid type, bool *own)
 	{
 		base = ((Form_pg_type) GETSTRUCT(tuple))->typbasetype;
 		*own = ((Form_pg_type) GETSTRUCT(tuple))->typnamespace ==
-			dp_bridge_catalog_namespace();
+			dp_base_catalog_namespace();
 		ReleaseSysCache(tuple);
 	}
 	return base;
@@ -137,7 +137,7 @@ hold(Oid class, Oid object, int cache)
 				 errmsg("a %s that the private query uses does not exist any "
 						"more", class == TypeRelationId ? "type" :
 						"collation"),
-				 errdetail("%s", dp_ledger_told_uncharged()),
+				 errdetail("%s", dp_ledger_uncharged_text()),
 				 errhint("Prepare the query again.")));
 }
 
@@ -206,7 +206,7 @@ find_needs(Query *inner, dp_reader_needs *needs, bool *toast)
 	needs_context context = {false, needs};
 
 	memset(needs, 0, sizeof(*needs));
-	(void) dp_bridge_contains((Node *) inner, look_at_node, &context, 0);
+	(void) dp_base_contains((Node *) inner, look_at_node, &context, 0);
 	*toast = context.toastable;
 	return needs->enums == NIL && needs->collations == NIL;
 }
@@ -214,17 +214,17 @@ find_needs(Query *inner, dp_reader_needs *needs, bool *toast)
 /* ---- preconditions ---- */
 
 /*
- * dp_run_check_preconditions
+ * dp_inner_check_preconditions
  *	  Raise an error where private rows cannot be read, or not privately.
  *
  * Errors: 25000 in a parallel operation, 0A000 in a serializable transaction,
  * 25006 during recovery.
  */
 void
-dp_run_check_preconditions(void)
+dp_inner_check_preconditions(void)
 {
-	dp_bridge_forbid_parallel();
-	dp_bridge_forbid_serializable();
+	dp_base_forbid_parallel();
+	dp_base_forbid_serializable();
 	if (RecoveryInProgress())
 		ereport(ERROR,
 				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
@@ -291,12 +291,12 @@ inner_plan_settle_mutator(Node *node, void *context)
 }
 
 /*
- * dp_run_settle
+ * dp_inner_settle
  *	  A copy of an inner query with the present values of its parameters and
  *	  times as constants.
  */
 Query *
-dp_run_settle(Query *inner, ParamListInfo params)
+dp_inner_settle(Query *inner, ParamListInfo params)
 {
 	PlannerGlobal *glob = makeNode(PlannerGlobal);
 	PlannerInfo *root = makeNode(PlannerInfo);
@@ -326,25 +326,25 @@ plan(dp_inner *run, Query *inner, dp_workers workers, dp_refusal **refusal)
 	none = find_needs(inner, &run->needs, &toast);
 	if (run->unknown)
 	{
-		dp_rules_settle_levels(inner);
-		return dp_run_public_plan(inner, DP_WORKERS_NONE, &run->facts);
+		dp_expressions_settle_levels(inner);
+		return dp_inner_public_plan(inner, DP_WORKERS_NONE, &run->facts);
 	}
-	inner = dp_run_settle(inner, run->params);
-	*refusal = dp_rules_check_settled((Node *) inner);
+	inner = dp_inner_settle(inner, run->params);
+	*refusal = dp_expressions_check_settled((Node *) inner);
 	if (*refusal != NULL)
 		return NULL;
-	dp_rules_settle_levels(inner);
-	inner = dp_rules_limit_memory(inner, &run->memory);
-	run->memory += dp_rules_window_memory(inner);
-	run->row = dp_rules_row_bytes(inner, run->facts.widest);
+	dp_expressions_settle_levels(inner);
+	inner = dp_expressions_limit_memory(inner, &run->memory);
+	run->memory += dp_expressions_window_memory(inner);
+	run->row = dp_expressions_row_bytes(inner, run->facts.widest);
 	run->facts.toast_needed = toast && !run->local;
 	/* their look-ups would be visible; or memory cannot be reserved */
 	if ((!none && !run->local) ||
 		(workers == DP_WORKERS_ROWS && run->row > ROW_MOST))
 		workers = DP_WORKERS_NONE;
-	planned = dp_run_public_plan(inner, workers, &run->facts);
+	planned = dp_inner_public_plan(inner, workers, &run->facts);
 	run->relations = list_concat(run->relations, planned->relationOids);
-	toasts = dp_run_lock_toast(planned->relationOids, &run->relations);
+	toasts = dp_rights_lock_toast(planned->relationOids, &run->relations);
 	if (toast)
 		run->needs.toast = toasts;
 	if (OidIsValid(run->facts.index))
@@ -420,7 +420,7 @@ plan_quietly(dp_inner *run, Query *inner, dp_workers workers)
 	pgBufferUsage = buffers;
 	pgWalUsage = wal;
 	if (refusal != NULL)
-		dp_bridge_raise_refusal(refusal, NULL);
+		dp_base_raise_refusal(refusal, NULL);
 	return planned;
 }
 
@@ -479,38 +479,38 @@ count_steps(const dp_block *block)
 				 errdetail("Units of its relations are %d keys away in all; "
 						   "at most %d are possible, since each takes "
 						   "memory.  %s", steps, STEPS,
-						   dp_ledger_told_uncharged()),
+						   dp_ledger_uncharged_text()),
 				 errhint("Join fewer relations whose units are behind "
 						 "keys.")));
 	return steps;
 }
 
 /*
- * dp_run_check_ready
+ * dp_inner_check_ready
  *	  Raise what making the block's queries ready would raise about rights, row
  *	  security, units and steps; plans nothing.  Requires an active snapshot.
  */
 void
-dp_run_check_ready(const dp_block *block, const dp_ledger_standing *standing)
+dp_inner_check_ready(const dp_block *block, const dp_ledger_standing *standing)
 {
-	List	   *all = dp_run_list_private(block, copyObject(block->inner));
+	List	   *all = dp_rights_list_private(block, copyObject(block->inner));
 	ListCell   *lc;
 
 	(void) count_steps(block);
 	foreach(lc, all)
 	{
 		dp_refusal *refusal =
-		dp_rules_check_policies(((dp_ready *) lfirst(lc))->query);
+		dp_expressions_check_policies(((dp_ready *) lfirst(lc))->query);
 
 		if (refusal != NULL)
-			dp_bridge_raise_refusal(refusal, NULL);
+			dp_base_raise_refusal(refusal, NULL);
 	}
-	dp_run_take_rights(block, standing, all);
-	dp_run_prove(block, all);
+	dp_rights_take(block, standing, all);
+	dp_rights_prove(block, all);
 }
 
 /*
- * dp_run_plan_job
+ * dp_inner_plan_job
  *	  Plan the block's queries, which are ready, and set all that a reader
  *	  needs for them.  `workers`: what workers may hand over; `joined`: rows
  *	  that the block joins, or NULL.  The job is zero, but memory and row are
@@ -519,12 +519,12 @@ dp_run_check_ready(const dp_block *block, const dp_ledger_standing *standing)
  * Errors: those of planning; 54000 too many keys lead to units.
  */
 void
-dp_run_plan_job(const dp_block *block, dp_inner *run, dp_workers workers,
-				const dp_joined_rows *joined, dp_reader_job *job)
+dp_inner_plan_job(const dp_block *block, dp_inner *run, dp_workers workers,
+				  const dp_joined_rows *joined, dp_reader_job *job)
 {
 	const dp_ready *own = linitial(run->ready);
 	int			steps = count_steps(block);
-	Size		held = dp_run_joined_memory(joined);
+	Size		held = dp_joined_memory(joined);
 	ListCell   *lc;
 
 	job->plan = plan_quietly(run, own->query, workers);
@@ -537,7 +537,7 @@ dp_run_plan_job(const dp_block *block, dp_inner *run, dp_workers workers,
 		job->worker = dp_reader_process_memory(job->memory, job->row);
 	job->memory += held;
 	job->worker += held;
-	job->shared = run->facts.copied ? dp_run_joined_bytes(joined) : 0;
+	job->shared = run->facts.copied ? dp_joined_bytes(joined) : 0;
 	for_each_from(lc, run->ready, 1)
 		plan_scan(lfirst(lc), run, job);
 	if (job->scans != NIL)

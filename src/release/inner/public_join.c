@@ -49,9 +49,9 @@
 static const dp_public_facts *planning = NULL;
 static set_join_pathlist_hook_type others_joins;
 
-/* dp_run_is_public_name: does the name stand for public rows? */
+/* dp_inner_is_public_name: does the name stand for public rows? */
 bool
-dp_run_is_public_name(const char *name, const dp_public_facts *facts)
+dp_inner_is_public_name(const char *name, const dp_public_facts *facts)
 {
 	return atoi(name) > facts->private_names;
 }
@@ -62,7 +62,7 @@ static void
 enter_join(Query *query, JoinExpr *join)
 {
 	query->rtable = lappend(query->rtable,
-							dp_block_join_entry(join->jointype));
+							dp_rowsets_join_entry(join->jointype));
 	join->rtindex = list_length(query->rtable);
 }
 
@@ -92,14 +92,14 @@ enter_joins_of_level(Node *node, const dp_walk *walk)
 }
 
 /*
- * dp_run_enter_joins
+ * dp_inner_enter_joins
  *	  Give each antijoin of an inner query a range table entry in its level, as
  *	  LEFT JOIN has; the query is changed.
  */
 void
-dp_run_enter_joins(Query *inner)
+dp_inner_enter_joins(Query *inner)
 {
-	(void) dp_bridge_contains((Node *) inner, enter_joins_of_level, NULL, 0);
+	(void) dp_base_contains((Node *) inner, enter_joins_of_level, NULL, 0);
 }
 
 /* ---- what is joined first ---- */
@@ -116,7 +116,7 @@ joins_public_only(const PlannerInfo *root, const RelOptInfo *rel)
 		if (entry == NULL || entry->rtekind == RTE_JOIN)
 			continue;
 		if (entry->rtekind != RTE_NAMEDTUPLESTORE ||
-			!dp_run_is_public_name(entry->enrname, planning))
+			!dp_inner_is_public_name(entry->enrname, planning))
 			return false;
 	}
 	return true;
@@ -155,10 +155,10 @@ count_once(List *paths)
 	{
 		JoinPath   *join = lfirst(lc);
 
-		if (IsA(join, NestPath) && join->path.total_cost >= DP_RUN_OFF)
+		if (IsA(join, NestPath) && join->path.total_cost >= DP_JOINED_OFF)
 			join->path.startup_cost = join->path.total_cost =
 				join->outerjoinpath->total_cost +
-				join->innerjoinpath->total_cost + DP_RUN_OFF;
+				join->innerjoinpath->total_cost + DP_JOINED_OFF;
 	}
 }
 
@@ -192,7 +192,7 @@ has_lone_rows(const Path *path)
 			return true;
 		default:
 			return path->pathtype == T_NamedTuplestoreScan ||
-				path->pathtype == T_Result || dp_run_is_shared_path(path);
+				path->pathtype == T_Result || dp_joined_is_shared_path(path);
 	}
 }
 
@@ -307,11 +307,11 @@ weigh_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 }
 
 /*
- * dp_run_weigh_public_joins: install the hook for an inner query with these
+ * dp_inner_weigh_public_joins: install the hook for an inner query with these
  * facts, or with NULL remove it.
  */
 void
-dp_run_weigh_public_joins(const dp_public_facts *facts)
+dp_inner_weigh_public_joins(const dp_public_facts *facts)
 {
 	if (facts != NULL)
 		others_joins = set_join_pathlist_hook;
@@ -354,7 +354,7 @@ public_join_is_lone(const Plan *plan)
 		plan = IsA(plan, SubqueryScan) ?
 			((const SubqueryScan *) plan)->subplan : plan->lefttree;
 	if (!IsA(plan, Append))
-		return IsA(plan, NamedTuplestoreScan) || dp_run_is_shared(plan) ||
+		return IsA(plan, NamedTuplestoreScan) || dp_joined_is_shared(plan) ||
 			IsA(plan, Agg) || IsA(plan, WindowAgg) ||
 			(IsA(plan, Result) && plan->lefttree == NULL);
 	foreach(lc, ((const Append *) plan)->appendplans)
@@ -371,10 +371,10 @@ is_public(const Plan *plan, const dp_public_facts *facts)
 	switch (nodeTag(plan))
 	{
 		case T_NamedTuplestoreScan:
-			return dp_run_is_public_name(
+			return dp_inner_is_public_name(
 						((const NamedTuplestoreScan *) plan)->enrname, facts);
 		case T_CustomScan:
-			return dp_run_is_shared(plan);
+			return dp_joined_is_shared(plan);
 		case T_Hash:
 		case T_HashJoin:
 		case T_NestLoop:
@@ -396,19 +396,19 @@ raise_public_join(void)
 			 errmsg("public relations are joined with one another before "
 					"private ones"),
 			 errdetail("The result would be computed while private rows are "
-					   "read.  %s", dp_ledger_told_uncharged()),
+					   "read.  %s", dp_ledger_uncharged_text()),
 			 errhint("Join them in a subquery of their own: JOIN (SELECT .. "
 					 "FROM a JOIN b ON ..) AS s ON ..")));
 }
 
 /*
- * dp_run_hashes_joined
+ * dp_inner_hashes_joined
  *	  Does a plan hash only rows of one name?
  *
  * Errors: 0A000 where it joins public rows with one another.
  */
 bool
-dp_run_hashes_joined(const Plan *plan, const dp_public_facts *facts)
+dp_inner_hashes_joined(const Plan *plan, const dp_public_facts *facts)
 {
 	ListCell   *lc;
 	bool		found = false;
@@ -417,8 +417,8 @@ dp_run_hashes_joined(const Plan *plan, const dp_public_facts *facts)
 		raise_public_join();
 	if (IsA(plan, Hash) && !public_join_is_lone(plan->lefttree))
 		found = true;
-	foreach(lc, dp_bridge_plans_below(plan))
-		found |= dp_run_hashes_joined(lfirst(lc), facts);
+	foreach(lc, dp_base_plans_below(plan))
+		found |= dp_inner_hashes_joined(lfirst(lc), facts);
 	return found;
 }
 
@@ -438,21 +438,21 @@ keep_rows(Plan *scan)
 }
 
 /*
- * dp_run_keep_rows
+ * dp_inner_keep_rows
  *	  If a nested loop rescans the rows of one name and a condition filters
  *	  them, materialize those that pass.  This happens if a joined column
  *	  equals a constant: the planner compares both sides with it instead of
  *	  with each other.
  */
 void
-dp_run_keep_rows(Plan *plan)
+dp_inner_keep_rows(Plan *plan)
 {
 	ListCell   *lc;
 
-	foreach(lc, dp_bridge_plans_below(plan))
-		dp_run_keep_rows(lfirst(lc));
+	foreach(lc, dp_base_plans_below(plan))
+		dp_inner_keep_rows(lfirst(lc));
 	if (IsA(plan, NestLoop) && plan->righttree->qual != NIL &&
 		(IsA(plan->righttree, NamedTuplestoreScan) ||
-		 dp_run_is_shared(plan->righttree)))
+		 dp_joined_is_shared(plan->righttree)))
 		plan->righttree = keep_rows(plan->righttree);
 }

@@ -414,7 +414,7 @@ static const struct
 	{&cpu_index_tuple_cost, DEFAULT_CPU_INDEX_TUPLE_COST},
 	{&cpu_operator_cost, DEFAULT_CPU_OPERATOR_COST},
 	{&cpu_tuple_cost, DEFAULT_CPU_TUPLE_COST},
-	DP_COMPAT_DISABLE_COST(DP_RUN_OFF)
+	DP_COMPAT_DISABLE_COST(DP_JOINED_OFF)
 	{&hash_mem_multiplier, 2},
 	{&parallel_setup_cost, 0},
 	{&parallel_tuple_cost, 0},
@@ -486,12 +486,12 @@ static void
 hide_relation(PlannerInfo *root, Oid relid, bool is_parent, RelOptInfo *rel)
 {
 	if (planning == NULL)
-		dp_run_check_rights_met(root, relid);
+		dp_rights_check_met(root, relid);
 	if (previous_info)
 		previous_info(root, relid, is_parent, rel);
 	if (planning == NULL)
 	{
-		dp_run_hide_rows(root, rel);
+		dp_rights_hide_rows(root, rel);
 		return;
 	}
 	rel->statlist = NIL;
@@ -568,7 +568,7 @@ raise_foreign(Oid relid)
 					get_rel_name(relid)),
 			 errdetail("It is part of a protected relation, but another "
 					   "server keeps its rows and would see what is asked of "
-					   "them.  %s", dp_ledger_told_uncharged()),
+					   "them.  %s", dp_ledger_uncharged_text()),
 			 errhint("Add conditions that exclude it, or ask the owner to "
 					 "detach it; dp_audit() shows the command.")));
 }
@@ -588,14 +588,14 @@ hide_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *entry)
 		keep_asked_rows(root);
 		forget_order(rel);
 		if (entry->rtekind == RTE_NAMEDTUPLESTORE && planning->shares_rows &&
-			dp_run_is_public_name(entry->enrname, planning))
-			dp_run_share_rows(root, rel);
+			dp_inner_is_public_name(entry->enrname, planning))
+			dp_joined_share_rows(root, rel);
 	}
 	if (entry->rtekind != RTE_RELATION)
 		return;
 	if (planning == NULL)
 	{
-		dp_run_hide_rows_first(root, rel, entry);
+		dp_rights_hide_rows_first(root, rel, entry);
 		return;
 	}
 	if (rel->fdwroutine != NULL)
@@ -618,7 +618,7 @@ enter_hooks(void)
 	get_index_stats_hook = hide_index_stats;
 	others_width = get_attavgwidth_hook;
 	get_attavgwidth_hook = hide_width;
-	dp_run_weigh_public_joins(planning);
+	dp_inner_weigh_public_joins(planning);
 }
 
 static void
@@ -627,12 +627,12 @@ leave_hooks(void)
 	get_relation_stats_hook = others_stats;
 	get_index_stats_hook = others_index_stats;
 	get_attavgwidth_hook = others_width;
-	dp_run_weigh_public_joins(NULL);
+	dp_inner_weigh_public_joins(NULL);
 }
 
-/* dp_run_enter_inner: resume what dp_run_leave_inner returned. */
+/* dp_inner_enter: resume what dp_inner_leave returned. */
 void
-dp_run_enter_inner(dp_inner_planning *inner)
+dp_inner_enter(dp_inner_planning *inner)
 {
 	set_all(inner);
 	in_force = inner;
@@ -641,11 +641,11 @@ dp_run_enter_inner(dp_inner_planning *inner)
 }
 
 /*
- * dp_run_leave_inner: suspend the inner query being planned; NULL if there is
+ * dp_inner_leave: suspend the inner query being planned; NULL if there is
  * none.
  */
 dp_inner_planning *
-dp_run_leave_inner(void)
+dp_inner_leave(void)
 {
 	dp_inner_planning *inner = in_force;
 
@@ -658,30 +658,32 @@ dp_run_leave_inner(void)
 	return inner;
 }
 
-/* dp_run_is_inner: is this the inner query that the planner hook waits for? */
+/*
+ * dp_inner_is_ours: is this the inner query that the planner hook waits for?
+ */
 bool
-dp_run_is_inner(const Query *query, const char *text)
+dp_inner_is_ours(const Query *query, const char *text)
 {
 	return awaited != NULL && (query == awaited->query || text == inner_text);
 }
 
-/* dp_run_plan_met: plan the inner query, by the planner behind our hook. */
+/* dp_inner_plan_met: plan the inner query, by the planner behind our hook. */
 PlannedStmt *
-dp_run_plan_met(planner_hook_type behind, Query *query, const char *text,
-				int options, ParamListInfo params)
+dp_inner_plan_met(planner_hook_type behind, Query *query, const char *text,
+				  int options, ParamListInfo params)
 {
 	dp_inner_planning inner = {awaited->facts};
 	PlannedStmt *volatile plan = NULL;
 
 	awaited->met = true;
-	dp_run_enter_inner(&inner);
+	dp_inner_enter(&inner);
 	PG_TRY();
 	{
 		plan = behind(query, text, options, params);
 	}
 	PG_FINALLY();
 	{
-		(void) dp_run_leave_inner();
+		(void) dp_inner_leave();
 	}
 	PG_END_TRY();
 	return plan;
@@ -707,7 +709,7 @@ is_allowed(const Plan *plan, const dp_public_facts *facts)
 		case T_SubqueryScan:
 			return true;
 		case T_CustomScan:
-			return dp_run_is_shared(plan);
+			return dp_joined_is_shared(plan);
 		case T_WindowAgg:
 			return facts->private_names > 0;
 		case T_IndexScan:
@@ -725,7 +727,7 @@ raise_step(const char *what, int type)
 			 errmsg("the plan of a private query has a step that must not "
 					"read private rows"),
 			 errdetail("Its %s has type %d.  %s", what,
-					   type, dp_ledger_told_uncharged()),
+					   type, dp_ledger_uncharged_text()),
 			 errhint("Another extension may have added it; otherwise please "
 					 "report it.")));
 }
@@ -769,7 +771,7 @@ check_nodes(Plan *plan, const dp_public_facts *facts)
 		check_nodes(plan->lefttree->lefttree, facts);
 		return;
 	}
-	foreach(lc, dp_bridge_plans_below(plan))
+	foreach(lc, dp_base_plans_below(plan))
 		check_nodes(lfirst(lc), facts);
 }
 
@@ -783,7 +785,7 @@ check_plan(const PlannedStmt *plan, const dp_public_facts *facts)
 {
 	ListCell   *lc;
 
-	if (dp_run_hashes_joined(plan->planTree, facts))
+	if (dp_inner_hashes_joined(plan->planTree, facts))
 		raise_step("hash table of a join", (int) T_Hash);
 	check_nodes(plan->planTree, facts);
 	foreach(lc, plan->subplans)
@@ -802,7 +804,7 @@ raise_unmet(void)
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("another extension planned the private part of a query"),
 			 errdetail("Its planner hook passed on another statement.  %s",
-					   dp_ledger_told_uncharged()),
+					   dp_ledger_uncharged_text()),
 			 errhint("Put it before dp_pg in shared_preload_libraries.")));
 }
 
@@ -838,7 +840,7 @@ hands_over_states(const Plan *plan)
 
 	if (IsA(plan, Gather) && !IsA(plan->lefttree, Agg))
 		return false;
-	foreach(lc, dp_bridge_plans_below(plan))
+	foreach(lc, dp_base_plans_below(plan))
 		if (!hands_over_states(lfirst(lc)))
 			return false;
 	return true;
@@ -850,13 +852,13 @@ plan_checked(Query *inner, dp_workers workers, dp_public_facts *facts)
 	PlannedStmt *plan = plan_once(copyObject(inner), workers, facts);
 
 	check_plan(plan, facts);
-	dp_run_keep_rows(plan->planTree);
-	facts->copied = dp_run_tell_shared(plan->planTree, false);
+	dp_inner_keep_rows(plan->planTree);
+	facts->copied = dp_joined_mark_shared(plan->planTree, false);
 	return plan;
 }
 
 /*
- * dp_run_public_plan
+ * dp_inner_public_plan
  *	  Plan a verified inner query without parameters, which is changed.  The
  *	  plan lives in the current context; facts->index is the index that it may
  *	  read, or InvalidOid.
@@ -868,22 +870,22 @@ plan_checked(Query *inner, dp_workers workers, dp_public_facts *facts)
  * read private rows.
  */
 PlannedStmt *
-dp_run_public_plan(Query *inner, dp_workers workers, dp_public_facts *facts)
+dp_inner_public_plan(Query *inner, dp_workers workers, dp_public_facts *facts)
 {
 	PlannedStmt *plan;
 	bool		fit;
 
-	dp_run_enter_joins(inner);
+	dp_inner_enter_joins(inner);
 	plan = plan_checked(inner, workers, facts);
 	fit = workers == DP_WORKERS_ROWS ? dp_reader_pack_rows(plan) :
 		hands_over_states(plan->planTree);
 	return fit ? plan : plan_checked(inner, DP_WORKERS_NONE, facts);
 }
 
-/* dp_run_public_plan_init: install the hooks; once, while preloading. */
+/* dp_inner_public_plan_init: install the hooks; once, while preloading. */
 void
-dp_run_public_plan_init(void)
+dp_inner_public_plan_init(void)
 {
-	dp_bridge_add_hook(&get_relation_info_hook, hide_relation, &previous_info);
-	dp_bridge_add_hook(&set_rel_pathlist_hook, hide_paths, &previous_pathlist);
+	dp_base_add_hook(&get_relation_info_hook, hide_relation, &previous_info);
+	dp_base_add_hook(&set_rel_pathlist_hook, hide_paths, &previous_pathlist);
 }

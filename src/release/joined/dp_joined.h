@@ -69,10 +69,10 @@ typedef struct dp_inner
 	List	   *ready;			/* of dp_ready *: its own first, then those of
 								 * other private rows; make_ready */
 	dp_public_facts facts;		/* relid and rows: make_ready; about joined
-								 * rows: dp_run_read_joined */
+								 * rows: dp_joined_read */
 	List	   *relations;		/* OIDs of all that it opens: make_ready and
-								 * dp_run_plan_job */
-	dp_reader_needs needs;		/* dp_run_plan_job */
+								 * dp_inner_plan_job */
+	dp_reader_needs needs;		/* dp_inner_plan_job */
 	Size		memory;			/* of one row's expressions: likewise */
 	Size		row;			/* most bytes of a row that it returns:
 								 * likewise */
@@ -92,29 +92,29 @@ typedef struct dp_joined_sizes
 	Size		widest;			/* bytes of a row */
 } dp_joined_sizes;
 
-extern dp_joined_rows *dp_run_read_joined(const dp_block *block,
-										  dp_inner *run);
-extern void dp_run_check_joined(const dp_block *block, const dp_inner *run);
-extern Size dp_run_joined_memory(const dp_joined_rows *rows);
-extern Size dp_run_joined_bytes(const dp_joined_rows *rows);
-extern dp_joined_sizes dp_run_get_joined_sizes(const dp_joined_rows *rows);
-extern int	dp_run_joined_pieces(const dp_joined_rows *rows);
-extern const void *dp_run_next_joined(void *context, Size *size);
-extern void dp_run_tell_rows_lost(const dp_block *block, int64 matched,
-								  int64 kept);
-extern void dp_run_set_levels(const dp_block *block, Size row, Size public,
-							  dp_gather_limits *limits);
+extern dp_joined_rows *dp_joined_read(const dp_block *block,
+									  dp_inner *run);
+extern void dp_joined_check(const dp_block *block, const dp_inner *run);
+extern Size dp_joined_memory(const dp_joined_rows *rows);
+extern Size dp_joined_bytes(const dp_joined_rows *rows);
+extern dp_joined_sizes dp_joined_get_sizes(const dp_joined_rows *rows);
+extern int	dp_joined_pieces(const dp_joined_rows *rows);
+extern const void *dp_joined_next(void *context, Size *size);
+extern void dp_joined_notice_rows_lost(const dp_block *block, int64 matched,
+									   int64 kept);
+extern void dp_joined_set_levels(const dp_block *block, Size row, Size public,
+								 dp_gather_limits *limits);
 
-extern int64 dp_run_fanout_multiply(int64 a, int64 b);
+extern int64 dp_joined_fanout_multiply(int64 a, int64 b);
 
 /* joined_rows.c */
-extern void dp_run_check_fanout(int64 fanout, Size record);
-extern void dp_run_check_once(const dp_block *block, int64 fanout);
-extern void dp_run_tell_lost(const dp_release_spec *spec, int64 matched);
-extern void dp_run_tell_room(int64 fanout, Size record, int64 counted,
-							 bool levels);
-extern const char *dp_run_joined_piece(const dp_joined_rows *rows, int n,
-									   Size *size);
+extern void dp_joined_check_fanout(int64 fanout, Size record);
+extern void dp_joined_check_once(const dp_block *block, int64 fanout);
+extern void dp_joined_notice_lost(const dp_release_spec *spec, int64 matched);
+extern void dp_joined_notice_room(int64 fanout, Size record, int64 counted,
+								  bool levels);
+extern const char *dp_joined_piece(const dp_joined_rows *rows, int n,
+								   Size *size);
 
 /* A row in a piece; its minimal tuple follows, at an aligned address. */
 typedef struct dp_piece_row
@@ -122,57 +122,57 @@ typedef struct dp_piece_row
 	int32		number;			/* of the source */
 	uint32		size;			/* of the tuple */
 } dp_piece_row;
-extern Size dp_run_least_bytes(const dp_gather_limits *limits);
+extern Size dp_joined_least_bytes(const dp_gather_limits *limits);
 
 /* ---- what a block joins, and brings together by units ---- */
 
 /* named_stores.c */
 typedef struct dp_named_stores dp_named_stores;
 
-extern dp_named_stores *dp_run_named_create(const dp_block *block,
-											dp_gather_limits *limits,
-											dp_reader_source source,
-											void *context);
-extern QueryEnvironment *dp_run_named_environment(const dp_named_stores *all);
-extern DestReceiver *dp_run_named_scan(dp_named_stores *all, int n);
-extern bool dp_run_named_next(dp_named_stores *all);
-extern void dp_run_shared_rows_init(void);
+extern dp_named_stores *dp_joined_named_create(const dp_block *block,
+											   dp_gather_limits *limits,
+											   dp_reader_source source,
+											   void *context);
+extern QueryEnvironment *dp_joined_environment(const dp_named_stores *all);
+extern DestReceiver *dp_joined_named_scan(dp_named_stores *all, int n);
+extern bool dp_joined_named_next(dp_named_stores *all);
+extern void dp_joined_shared_rows_init(void);
 
 /*
  * What the public_*.c files share: plans from public facts.
  */
 
 /* named_stores.c */
-extern void dp_run_share_rows(PlannerInfo *root, RelOptInfo *rel);
-extern bool dp_run_is_shared_path(const Path *path);
-extern bool dp_run_is_shared(const Plan *plan);
-extern bool dp_run_tell_shared(Plan *plan, bool gathered);
+extern void dp_joined_share_rows(PlannerInfo *root, RelOptInfo *rel);
+extern bool dp_joined_is_shared_path(const Path *path);
+extern bool dp_joined_is_shared(const Plan *plan);
+extern bool dp_joined_mark_shared(Plan *plan, bool gathered);
 
 /* Cost of a step that settings turn off, before 18: more than all others. */
-#define DP_RUN_OFF 1e80
+#define DP_JOINED_OFF 1e80
 
 /* ---- own_query.c ---- */
-extern void dp_run_execute(PlannedStmt *plan, const char *text,
+extern void dp_joined_execute(PlannedStmt *plan, const char *text,
 							   DestReceiver *receiver, ParamListInfo params,
 							   QueryEnvironment *environment);
-extern PlannedStmt *dp_run_plan_subquery(const dp_block *block,
+extern PlannedStmt *dp_joined_plan_subquery(const dp_block *block,
 											 Query *subquery,
 											 ParamListInfo params);
 
 /* own_query.c */
-extern void dp_run_check_columns(TupleDesc columns, const List *targets);
+extern void dp_joined_check_columns(TupleDesc columns, const List *targets);
 
 /*
  * How nodes show rows of a tuplestore.
  */
 
 /*
- * dp_run_show_stored
+ * dp_joined_show_stored
  *	  A row of a tuplestore in a virtual slot, which plans of scans expect;
  *	  valid while the other slot holds it.
  */
 static inline TupleTableSlot *
-dp_run_show_stored(TupleTableSlot *slot, TupleTableSlot *minimal)
+dp_joined_show_stored(TupleTableSlot *slot, TupleTableSlot *minimal)
 {
 	int			natts = slot->tts_tupleDescriptor->natts;
 

@@ -86,7 +86,7 @@ how_to_read(TupleDesc desc, AttrNumber column)
 {
 	Oid			type =
 	getBaseType(TupleDescAttr(desc, column - 1)->atttypid);
-	dp_gather_unit how = {dp_places_read_way(type), get_typlen(type) == -1};
+	dp_gather_unit how = {dp_domains_read_way(type), get_typlen(type) == -1};
 
 	return how;
 }
@@ -98,7 +98,7 @@ init_key(follow_key *key, int n)
 	key->columns = palloc(sizeof(AttrNumber) * n);
 	key->each = palloc(sizeof(dp_gather_unit) * n);
 	if (n > 1)
-		key->made = palloc(VARHDRSZ + DP_BOUND_UNIT_BYTES);
+		key->made = palloc(VARHDRSZ + DP_UNITS_UNIT_BYTES);
 }
 
 /* Use n columns of a row from number `first` on. */
@@ -137,7 +137,7 @@ init_key_of(follow_key *key, TupleDesc desc, const List *columns)
 static bool
 append(follow_key *key, Size *length, const void *bytes, Size n)
 {
-	if (n > DP_BOUND_UNIT_BYTES - *length)
+	if (n > DP_UNITS_UNIT_BYTES - *length)
 		return false;
 	memcpy(VARDATA(key->made) + *length, bytes, n);
 	*length += n;
@@ -157,16 +157,16 @@ follow_keys_append_column(follow_key *key, const dp_gather_unit *how,
 	uint32		n;
 	bool		fits;
 
-	if (dp_places_read_integer(how->way, value, &number))
+	if (dp_domains_read_integer(how->way, value, &number))
 	{
 		n = sizeof(number);
 		return append(key, length, &n, sizeof(n)) &&
 			append(key, length, &number, n);
 	}
 	if (how->varlena &&
-		toast_raw_datum_size(value) - VARHDRSZ > DP_BOUND_UNIT_BYTES)
+		toast_raw_datum_size(value) - VARHDRSZ > DP_UNITS_UNIT_BYTES)
 		return false;
-	dp_places_read_bytes(how->way, value, &read);
+	dp_domains_read_bytes(how->way, value, &read);
 	n = (uint32) read.length;
 	fits = append(key, length, &n, sizeof(n)) &&
 		append(key, length, read.bytes, n);
@@ -213,7 +213,7 @@ follow_keys_add_row(follow_step *step, int source, follow_key *key,
 	if (!follow_keys_read_key(key, slot, &value))
 		return;
 	tuple = ExecFetchSlotMinimalTuple(slot, &ours);
-	dp_bound_gather_add(step->gather, source, &key->how, value, tuple, 0);
+	dp_units_gather_add(step->gather, source, &key->how, value, tuple, 0);
 	if (ours)
 		pfree(tuple);
 }
@@ -258,11 +258,11 @@ init_scan(follow_scan *scan, dp_followed *all, int step, const List *targets)
 }
 
 /*
- * dp_run_follow_scan: the receiver of the rows, or with n > 0 of the n-th
+ * dp_joined_follow_scan: the receiver of the rows, or with n > 0 of the n-th
  * keys.
  */
 DestReceiver *
-dp_run_follow_scan(dp_followed *all, int n)
+dp_joined_follow_scan(dp_followed *all, int n)
 {
 	return n == 0 ? &all->rows.receiver : &all->steps[n - 1].scan.receiver;
 }
@@ -333,7 +333,7 @@ give_key(dp_followed *all, MinimalTuple tuple)
 		for (i = 0; i < n; i++)
 			values[i] = slot_getattr(slot, i + 1, &nulls[i]);
 		values[n] = all->value;
-		dp_bound_gather_add(before->gather, KEYS, &before->key.how, key,
+		dp_units_gather_add(before->gather, KEYS, &before->key.how, key,
 							heap_form_minimal_tuple(
 									before->units->tts_tupleDescriptor,
 									values, nulls, 0), 0);
@@ -367,15 +367,15 @@ take(void *context, int source, MinimalTuple tuple)
 }
 
 /*
- * dp_run_follow
+ * dp_joined_follow
  *	  After all has been read: give the sink the rows that have a unit, with
  *	  it.
  */
 void
-dp_run_follow(dp_followed *all)
+dp_joined_follow(dp_followed *all)
 {
 	for (all->at = all->n - 1; all->at >= 0; all->at--)
-		while (dp_bound_gather_next(all->steps[all->at].gather, take, all))
+		while (dp_units_gather_next(all->steps[all->at].gather, take, all))
 			CHECK_FOR_INTERRUPTS();
 }
 
@@ -412,7 +412,7 @@ init_step(dp_followed *all, int n, const dp_joined *source)
 	keys = step->scan.slot->tts_tupleDescriptor;
 	step->units = MakeSingleTupleTableSlot(describe_units(all, keys, columns),
 										   &TTSOpsMinimalTuple);
-	step->gather = dp_bound_gather_create(&limits);
+	step->gather = dp_units_gather_create(&limits);
 	init_key_from(&step->key, keys, 1, columns);
 	if (n == 0)
 		init_key_of(&step->from, all->rows.slot->tts_tupleDescriptor,
@@ -424,13 +424,13 @@ init_step(dp_followed *all, int n, const dp_joined *source)
 }
 
 /*
- * dp_run_follow_create
+ * dp_joined_follow_create
  *	  For a source whose rows have their unit behind keys, in the current
  *	  context.  The unit's type is that of the rows' column for it.
  */
 dp_followed *
-dp_run_follow_create(const dp_joined *source, dp_follow_sink sink,
-					 void *context)
+dp_joined_follow_create(const dp_joined *source, dp_follow_sink sink,
+						void *context)
 {
 	dp_followed *all = palloc0(sizeof(dp_followed));
 	int			i;

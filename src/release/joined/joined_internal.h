@@ -16,8 +16,8 @@
 #include "../../query/rowsets/dp_rowsets.h"
 
 /* own_query.c */
-extern void dp_run_open_only(PlannedStmt *plan, ParamListInfo params,
-							 QueryEnvironment *environment);
+extern void dp_joined_open_only(PlannedStmt *plan, ParamListInfo params,
+								QueryEnvironment *environment);
 
 /* joined_rows.c */
 
@@ -39,9 +39,10 @@ typedef struct dp_followed dp_followed;
 typedef void (*dp_follow_sink) (void *context, Datum unit,
 								MinimalTuple tuple);
 
-extern dp_followed *dp_run_follow_create(const dp_joined *source,
-										 dp_follow_sink sink, void *context);
-extern DestReceiver *dp_run_follow_scan(dp_followed *all, int n);
-extern void dp_run_follow(dp_followed *all);
+extern dp_followed *dp_joined_follow_create(const dp_joined *source,
+											dp_follow_sink sink,
+											void *context);
+extern DestReceiver *dp_joined_follow_scan(dp_followed *all, int n);
+extern void dp_joined_follow(dp_followed *all);
 
 #endif							/* JOINED_INTERNAL_H */

@@ -130,20 +130,20 @@ fanout_end(dp_fanout_tally *tally)
 	return tally->most + (tally->source->absent && !tally->source->asked);
 }
 
-/* dp_run_fanout_multiply: the product, at most MOST. */
+/* dp_joined_fanout_multiply: the product, at most MOST. */
 int64
-dp_run_fanout_multiply(int64 a, int64 b)
+dp_joined_fanout_multiply(int64 a, int64 b)
 {
 	return Min(a * b, MOST);
 }
 
 /*
- * dp_run_check_fanout
+ * dp_joined_check_fanout
  *	  54000 if `fanout` joined rows of `record` bytes each, of a unit with one
  *	  row of each relation, exceed what is kept of one unit.
  */
 void
-dp_run_check_fanout(int64 fanout, Size record)
+dp_joined_check_fanout(int64 fanout, Size record)
 {
 	int64		most = DP_GATHER_UNIT / record;
 
@@ -170,12 +170,12 @@ dp_run_check_fanout(int64 fanout, Size record)
 }
 
 /*
- * dp_run_check_once
+ * dp_joined_check_once
  *	  54000 if each row is a unit, so that it must make at most one joined row,
  *	  but may make several.
  */
 void
-dp_run_check_once(const dp_block *block, int64 fanout)
+dp_joined_check_once(const dp_block *block, int64 fanout)
 {
 	if (fanout <= 1)
 		return;
@@ -248,15 +248,15 @@ spread_groups(const dp_release_spec *spec, int64 matched)
 	int			i;
 
 	for (i = 0; i < spec->nkeys; i++)
-		if (dp_block_key_spreads(spec->block, i))
-			groups = dp_run_fanout_multiply(groups,
-											dp_places_domain_size(
+		if (dp_rowsets_key_spreads(spec->block, i))
+			groups = dp_joined_fanout_multiply(groups,
+											   dp_domains_size(
 														spec->domains[i]));
 	return Max(Min(matched, groups), 1);
 }
 
 /*
- * dp_run_tell_lost
+ * dp_joined_notice_lost
  *	  Raise a NOTICE, once in a connection for each bound, if one private row
  *	  may be joined with more public rows than count of a unit.  `matched`: the
  *	  most rows it is joined with, at least 1.
@@ -265,12 +265,12 @@ spread_groups(const dp_release_spec *spec, int64 matched)
  * follows from public rows, the query, settings and declarations.
  */
 void
-dp_run_tell_lost(const dp_release_spec *spec, int64 matched)
+dp_joined_notice_lost(const dp_release_spec *spec, int64 matched)
 {
 	int64		groups;
 
 	if (!spec->many || spec->block->single ||
-		!dp_block_joins_plainly(spec->block->inner))
+		!dp_rowsets_joins_plainly(spec->block->inner))
 		return;
 	groups = spread_groups(spec, matched);
 	if (groups > spec->max_keys)
@@ -281,13 +281,13 @@ dp_run_tell_lost(const dp_release_spec *spec, int64 matched)
 }
 
 /*
- * dp_run_tell_rows_lost
+ * dp_joined_notice_rows_lost
  *	  The same for rows without groups: `kept` rows of a unit count.
  */
 void
-dp_run_tell_rows_lost(const dp_block *block, int64 matched, int64 kept)
+dp_joined_notice_rows_lost(const dp_block *block, int64 matched, int64 kept)
 {
-	if (dp_block_joins_plainly(block->inner) && matched > kept)
+	if (dp_rowsets_joins_plainly(block->inner) && matched > kept)
 		tell_rows_lost(matched, kept, false);
 }
 
@@ -295,14 +295,14 @@ dp_run_tell_rows_lost(const dp_block *block, int64 matched, int64 kept)
 #define ROWS_EXPECTED 100
 
 /*
- * dp_run_tell_room
+ * dp_joined_notice_room
  *	  Raise a NOTICE, once in a connection and then at DEBUG1, if memory has
  *	  room for fewer rows of a unit than may count, or than are expected in
  *	  `levels` that group them. record: bytes of a row at all levels; fanout:
  *	  rows made of it by joining public ones.
  */
 void
-dp_run_tell_room(int64 fanout, Size record, int64 counted, bool levels)
+dp_joined_notice_room(int64 fanout, Size record, int64 counted, bool levels)
 {
 	static bool told = false;
 	int64		room = DP_GATHER_UNIT / record / fanout;
@@ -363,15 +363,15 @@ left_out(const dp_block *block)
 }
 
 /*
- * dp_run_set_levels
+ * dp_joined_set_levels
  *	  Fill in the levels of the limits.  row: bytes of a row that the block
  *	  aggregates; public: most bytes of a public row that it joins.
  */
 void
-dp_run_set_levels(const dp_block *block, Size row, Size public,
-				  dp_gather_limits *limits)
+dp_joined_set_levels(const dp_block *block, Size row, Size public,
+					 dp_gather_limits *limits)
 {
-	List	   *levels = dp_block_unit_levels(block);
+	List	   *levels = dp_rowsets_unit_levels(block);
 	ListCell   *lc;
 
 	limits->nlevels = list_length(levels);
@@ -406,12 +406,12 @@ choices_of(const dp_gather_level *level, const dp_gather_limits *limits)
 }
 
 /*
- * dp_run_least_bytes
+ * dp_joined_least_bytes
  *	  Bytes at all levels of a unit with one row of each source, for each row
  *	  that joins these; more than DP_GATHER_UNIT if it does not fit.
  */
 Size
-dp_run_least_bytes(const dp_gather_limits *limits)
+dp_joined_least_bytes(const dp_gather_limits *limits)
 {
 	Size		total = 0;
 	int			i;
@@ -559,7 +559,7 @@ joined_rows_receiver_startup(DestReceiver *self, int operation,
 {
 	const dp_fanout_tally *first = linitial(((row_receiver *) self)->tallies);
 
-	dp_run_check_columns(typeinfo, first->source->query->targetList);
+	dp_joined_check_columns(typeinfo, first->source->query->targetList);
 }
 
 /* A tally for the source, and for each source with the same rows. */
@@ -594,9 +594,10 @@ read_source(row_receiver *to, const dp_block *block, const dp_joined *source,
 	to->tallies = make_tallies(block, source);
 	if (run->named)
 		dp_ledger_act_as_asker(&acting, false);
-	dp_run_execute(dp_run_plan_subquery(block, source->query, run->params),
-				   DP_PRIVATE_QUERY_TEXT, &to->receiver, run->params,
-				   run->environment);
+	dp_joined_execute(dp_joined_plan_subquery(block, source->query,
+											  run->params),
+					  DP_PRIVATE_QUERY_TEXT, &to->receiver, run->params,
+					  run->environment);
 	if (run->named)
 		dp_ledger_act_as_before(&acting);
 	foreach(lc, to->tallies)
@@ -604,14 +605,15 @@ read_source(row_receiver *to, const dp_block *block, const dp_joined *source,
 		dp_fanout_tally *tally = lfirst(lc);
 		dp_joined_sizes *sizes = &to->rows->sizes;
 
-		sizes->fanout = dp_run_fanout_multiply(sizes->fanout,
-											   fanout_end(tally));
-		sizes->matched = dp_run_fanout_multiply(sizes->matched, tally->most);
+		sizes->fanout = dp_joined_fanout_multiply(sizes->fanout,
+												  fanout_end(tally));
+		sizes->matched = dp_joined_fanout_multiply(sizes->matched,
+												   tally->most);
 	}
 }
 
 /*
- * dp_run_read_joined
+ * dp_joined_read
  *	  Read all that the block joins, under the active snapshot, into the
  *	  current context; NULL when it joins nothing.  Uses params, environment
  *	  and named of `run`, and sets the facts that plans need about them.
@@ -619,7 +621,7 @@ read_source(row_receiver *to, const dp_block *block, const dp_joined *source,
  * Errors: those of reading it; 54000 if it is too large.
  */
 dp_joined_rows *
-dp_run_read_joined(const dp_block *block, dp_inner *run)
+dp_joined_read(const dp_block *block, dp_inner *run)
 {
 	dp_joined_rows *rows;
 	row_receiver to = {0};
@@ -651,12 +653,12 @@ dp_run_read_joined(const dp_block *block, dp_inner *run)
 }
 
 /*
- * dp_run_check_joined
+ * dp_joined_check
  *	  Raise 42501 unless the asking role may read all that the block joins;
  *	  reads nothing.  Requires an active snapshot.
  */
 void
-dp_run_check_joined(const dp_block *block, const dp_inner *run)
+dp_joined_check(const dp_block *block, const dp_inner *run)
 {
 	dp_acting	acting;
 	ListCell   *lc;
@@ -668,47 +670,47 @@ dp_run_check_joined(const dp_block *block, const dp_inner *run)
 		const dp_joined *source = lfirst(lc);
 
 		if (!OidIsValid(source->relid))
-			dp_run_open_only(dp_run_plan_subquery(block, source->query,
-												  run->params),
-							 run->params, run->environment);
+			dp_joined_open_only(dp_joined_plan_subquery(block, source->query,
+														run->params),
+								run->params, run->environment);
 	}
 	if (run->named)
 		dp_ledger_act_as_before(&acting);
 }
 
-/* dp_run_joined_memory: memory that they take in a reader; 0 for NULL. */
+/* dp_joined_memory: memory that they take in a reader; 0 for NULL. */
 Size
-dp_run_joined_memory(const dp_joined_rows *rows)
+dp_joined_memory(const dp_joined_rows *rows)
 {
 	return rows == NULL ? 0 : rows->held;
 }
 
-/* dp_run_joined_bytes: most bytes of a copy of them; 0 for NULL. */
+/* dp_joined_bytes: most bytes of a copy of them; 0 for NULL. */
 Size
-dp_run_joined_bytes(const dp_joined_rows *rows)
+dp_joined_bytes(const dp_joined_rows *rows)
 {
 	return rows == NULL ? 0 : rows->bytes;
 }
 
-/* dp_run_get_joined_sizes: rows is NULL if nothing is joined. */
+/* dp_joined_get_sizes: rows is NULL if nothing is joined. */
 dp_joined_sizes
-dp_run_get_joined_sizes(const dp_joined_rows *rows)
+dp_joined_get_sizes(const dp_joined_rows *rows)
 {
 	static const dp_joined_sizes alone = {1, 1, 0};
 
 	return rows == NULL ? alone : rows->sizes;
 }
 
-/* dp_run_joined_pieces: how many there are; rows may be NULL. */
+/* dp_joined_pieces: how many there are; rows may be NULL. */
 int
-dp_run_joined_pieces(const dp_joined_rows *rows)
+dp_joined_pieces(const dp_joined_rows *rows)
 {
 	return rows == NULL ? 0 : list_length(rows->pieces);
 }
 
-/* dp_run_joined_piece: the n-th piece of rows, from 0, or NULL. */
+/* dp_joined_piece: the n-th piece of rows, from 0, or NULL. */
 const char *
-dp_run_joined_piece(const dp_joined_rows *rows, int n, Size *size)
+dp_joined_piece(const dp_joined_rows *rows, int n, Size *size)
 {
 	StringInfo	piece;
 
@@ -719,11 +721,11 @@ dp_run_joined_piece(const dp_joined_rows *rows, int n, Size *size)
 	return piece->data;
 }
 
-/* dp_run_next_joined: a dp_reader_source of dp_joined_rows. */
+/* dp_joined_next: a dp_reader_source of dp_joined_rows. */
 const void *
-dp_run_next_joined(void *context, Size *size)
+dp_joined_next(void *context, Size *size)
 {
 	dp_joined_rows *rows = context;
 
-	return dp_run_joined_piece(rows, rows->next++, size);
+	return dp_joined_piece(rows, rows->next++, size);
 }

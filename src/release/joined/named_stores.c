@@ -93,14 +93,14 @@ are_safe(PlannerInfo *root, const RelOptInfo *rel)
 }
 
 /*
- * dp_run_share_rows
+ * dp_joined_share_rows
  *	  Let parallel workers see the public rows of a name: called from the
  *	  planner's hook for paths, replaces the path that it made.  Nothing
  *	  changes if workers are not allowed, or may not evaluate the conditions
  *	  and targets.
  */
 void
-dp_run_share_rows(PlannerInfo *root, RelOptInfo *rel)
+dp_joined_share_rows(PlannerInfo *root, RelOptInfo *rel)
 {
 	const Path *serial = linitial(rel->pathlist);
 	CustomPath *path;
@@ -123,40 +123,40 @@ dp_run_share_rows(PlannerInfo *root, RelOptInfo *rel)
 	add_path(rel, (Path *) path);
 }
 
-/* dp_run_is_shared_path: was the path made by dp_run_share_rows? */
+/* dp_joined_is_shared_path: was the path made by dp_joined_share_rows? */
 bool
-dp_run_is_shared_path(const Path *path)
+dp_joined_is_shared_path(const Path *path)
 {
 	return IsA(path, CustomPath) &&
 		((const CustomPath *) path)->methods == &path_methods;
 }
 
-/* dp_run_is_shared: is it a plan of such a path? */
+/* dp_joined_is_shared: is it a plan of such a path? */
 bool
-dp_run_is_shared(const Plan *plan)
+dp_joined_is_shared(const Plan *plan)
 {
 	return IsA(plan, CustomScan) &&
 		((const CustomScan *) plan)->methods == &scan_methods;
 }
 
 /*
- * dp_run_tell_shared
+ * dp_joined_mark_shared
  *	  Mark such nodes below a Gather in a finished plan (gathered: all of it is
  *	  below one) as "parallel aware", so that they get shared memory.  The
  *	  planner allows no such node elsewhere.  Returns whether there are any, so
  *	  that workers get a copy of rows.
  */
 bool
-dp_run_tell_shared(Plan *plan, bool gathered)
+dp_joined_mark_shared(Plan *plan, bool gathered)
 {
 	bool		told = false;
 	ListCell   *lc;
 
 	gathered |= IsA(plan, Gather);
-	if (dp_run_is_shared(plan))
+	if (dp_joined_is_shared(plan))
 		told = plan->parallel_aware = gathered;
-	foreach(lc, dp_bridge_plans_below(plan))
-		told |= dp_run_tell_shared(lfirst(lc), gathered);
+	foreach(lc, dp_base_plans_below(plan))
+		told |= dp_joined_mark_shared(lfirst(lc), gathered);
 	return told;
 }
 
@@ -244,8 +244,8 @@ stores_next_row(ScanState *node)
 	TupleTableSlot *slot = node->ss_ScanTupleSlot;
 
 	ExecClearTuple(slot);
-	return stores_fetch_row(state) ? dp_run_show_stored(slot,
-														state->minimal) : slot;
+	return stores_fetch_row(state) ? dp_joined_show_stored(slot,
+													   state->minimal) : slot;
 }
 
 static bool
@@ -344,9 +344,9 @@ stores_create_state(CustomScan *scan)
 	return (Node *) state;
 }
 
-/* dp_run_shared_rows_init: once, while preloading. */
+/* dp_joined_shared_rows_init: once, while preloading. */
 void
-dp_run_shared_rows_init(void)
+dp_joined_shared_rows_init(void)
 {
 	RegisterCustomScanMethods(&scan_methods);
 }
@@ -361,7 +361,7 @@ dp_run_shared_rows_init(void)
  * The longest row of a page, with values it does not store, its unit, its
  * header and alignment.
  */
-StaticAssertDecl(MaxHeapTupleSize + DP_ROW_DEFAULTS + DP_BOUND_UNIT_BYTES +
+StaticAssertDecl(MaxHeapTupleSize + DP_ROW_DEFAULTS + DP_UNITS_UNIT_BYTES +
 				 1024 <= DP_GATHER_ROW, "rows could be left out");
 
 /* The rows of one name. */
@@ -472,7 +472,7 @@ stores_receive_row(TupleTableSlot *slot, DestReceiver *self)
 	if (isnull)
 		return true;
 	tuple = ExecFetchSlotMinimalTuple(slot, &ours);
-	dp_bound_gather_add(store->all->gather, store->number, &store->how, unit,
+	dp_units_gather_add(store->all->gather, store->number, &store->how, unit,
 						tuple, packed_bytes(store, slot));
 	if (ours)
 		pfree(tuple);
@@ -486,7 +486,7 @@ receive_followed(void *context, Datum unit, MinimalTuple tuple)
 	named_store *store = context;
 
 	ExecStoreMinimalTuple(tuple, store->slot, false);
-	dp_bound_gather_add(store->all->gather, store->number, &store->how, unit,
+	dp_units_gather_add(store->all->gather, store->number, &store->how, unit,
 						tuple, packed_bytes(store, store->slot));
 	ExecClearTuple(store->slot);
 }
@@ -501,19 +501,19 @@ scan_rows(named_store *store, const dp_joined *source)
 	store->private = true;
 	store->long_values = has_long_values(desc);
 	store->unit = source->unit;
-	store->how.way = dp_places_read_way(type);
+	store->how.way = dp_domains_read_way(type);
 	store->how.varlena = get_typlen(type) == -1;
 	store->receiver = *None_Receiver;
 	store->receiver.receiveSlot = stores_receive_row;
 	store->scans = 1 + list_length(source->steps);
 	if (source->follow != NIL)
-		store->followed = dp_run_follow_create(source, receive_followed,
-											   store);
+		store->followed = dp_joined_follow_create(source, receive_followed,
+												  store);
 }
 
-/* dp_run_named_scan: the receiver of the n-th scan's rows. */
+/* dp_joined_named_scan: the receiver of the n-th scan's rows. */
 DestReceiver *
-dp_run_named_scan(dp_named_stores *all, int n)
+dp_joined_named_scan(dp_named_stores *all, int n)
 {
 	int			number;
 
@@ -525,7 +525,7 @@ dp_run_named_scan(dp_named_stores *all, int n)
 			continue;
 		if (n < store->scans)
 			return store->followed == NULL ? &store->receiver :
-				dp_run_follow_scan(store->followed, n);
+				dp_joined_follow_scan(store->followed, n);
 		n -= store->scans;
 	}
 	elog(ERROR, "scan of private rows has no name");
@@ -544,12 +544,12 @@ stores_put_row(void *context, int number, MinimalTuple tuple)
 }
 
 /*
- * dp_run_named_next
+ * dp_joined_named_next
  *	  Fill the stores with the rows of the next units; false if there are none.
  *	  No plan that reads them may be open.
  */
 bool
-dp_run_named_next(dp_named_stores *all)
+dp_joined_named_next(dp_named_stores *all)
 {
 	MemoryContext old = MemoryContextSwitchTo(all->context);
 	bool		more;
@@ -563,11 +563,11 @@ dp_run_named_next(dp_named_stores *all)
 		if (!store->private)
 			continue;
 		if (store->followed != NULL)
-			dp_run_follow(store->followed);
+			dp_joined_follow(store->followed);
 		store->followed = NULL;
 		store->named->reldata = new_store(all->part);
 	}
-	more = dp_bound_gather_next(all->gather, stores_put_row, all);
+	more = dp_units_gather_next(all->gather, stores_put_row, all);
 	MemoryContextSwitchTo(old);
 	return more;
 }
@@ -599,15 +599,15 @@ store_piece(dp_named_stores *all, const char *piece, Size size)
 /* ---- all of them ---- */
 
 /*
- * dp_run_named_create
+ * dp_joined_named_create
  *	  Create the stores of all that a block joins, in the current context, with
  *	  all pieces of the source and no private rows yet; NULL if the block joins
  *	  nothing.  Adds the number of private sources and the size of the pieces
  *	  to the limits.  Private sources have the first numbers.
  */
 dp_named_stores *
-dp_run_named_create(const dp_block *block, dp_gather_limits *limits,
-					dp_reader_source source, void *context)
+dp_joined_named_create(const dp_block *block, dp_gather_limits *limits,
+					   dp_reader_source source, void *context)
 {
 	dp_named_stores *all;
 	const char *piece;
@@ -642,15 +642,15 @@ dp_run_named_create(const dp_block *block, dp_gather_limits *limits,
 		limits->public += size;
 	}
 	if (limits->sources > 0)
-		all->gather = dp_bound_gather_create(limits);
+		all->gather = dp_units_gather_create(limits);
 	return all;
 }
 
 /*
- * dp_run_named_environment: the environment in which a plan finds the names.
+ * dp_joined_environment: the environment in which a plan finds the names.
  */
 QueryEnvironment *
-dp_run_named_environment(const dp_named_stores *all)
+dp_joined_environment(const dp_named_stores *all)
 {
 	return all->environment;
 }

@@ -19,16 +19,16 @@
 #include "joined_internal.h"
 
 /*
- * dp_run_plan_subquery
+ * dp_joined_plan_subquery
  *	  Plan a query that runs before the block, as the asking role's own.
  */
 PlannedStmt *
-dp_run_plan_subquery(const dp_block *block, Query *subquery,
+dp_joined_plan_subquery(const dp_block *block, Query *subquery,
 						 ParamListInfo params)
 {
 	Query	   *query = copyObject(subquery);
 	PlannedStmt *plan;
-	int			outer = dp_measure_enter_share(block->share);
+	int			outer = dp_aggregates_enter_share(block->share);
 
 	PG_TRY();
 	{
@@ -37,18 +37,18 @@ dp_run_plan_subquery(const dp_block *block, Query *subquery,
 	}
 	PG_FINALLY();
 	{
-		(void) dp_measure_enter_share(outer);
+		(void) dp_aggregates_enter_share(outer);
 	}
 	PG_END_TRY();
 	return plan;
 }
 
 /*
- * dp_run_execute
+ * dp_joined_execute
  *	  Run such a plan under the active snapshot.
  */
 void
-dp_run_execute(PlannedStmt *plan, const char *text,
+dp_joined_execute(PlannedStmt *plan, const char *text,
 				   DestReceiver *receiver, ParamListInfo params,
 				   QueryEnvironment *environment)
 {
@@ -64,7 +64,7 @@ dp_run_execute(PlannedStmt *plan, const char *text,
 }
 
 /*
- * dp_run_check_columns
+ * dp_joined_check_columns
  *	  Raise 55000 unless rows have the types for which the block was made.
  *
  * A query is planned when it runs, and an inlined function may then return
@@ -72,7 +72,7 @@ dp_run_execute(PlannedStmt *plan, const char *text,
  * types could read arbitrary memory.
  */
 void
-dp_run_check_columns(TupleDesc columns, const List *targets)
+dp_joined_check_columns(TupleDesc columns, const List *targets)
 {
 	TupleDesc	expected = ExecCleanTypeFromTL((List *) targets);
 	bool		same = columns->natts == expected->natts;
@@ -94,13 +94,13 @@ dp_run_check_columns(TupleDesc columns, const List *targets)
 }
 
 /*
- * dp_run_open_only
+ * dp_joined_open_only
  *	  Check rights and whatever else the start of such a plan checks; reads
  *	  nothing.
  */
 void
-dp_run_open_only(PlannedStmt *plan, ParamListInfo params,
-				 QueryEnvironment *environment)
+dp_joined_open_only(PlannedStmt *plan, ParamListInfo params,
+					QueryEnvironment *environment)
 {
 	QueryDesc  *desc = CreateQueryDesc(plan, DP_PRIVATE_QUERY_TEXT,
 									   GetActiveSnapshot(), InvalidSnapshot,

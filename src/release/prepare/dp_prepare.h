@@ -32,47 +32,48 @@ typedef struct dp_unit_bounds
 	int64		keys;
 } dp_unit_bounds;
 
-extern dp_unit_bounds dp_run_unit_bounds(const dp_block *block);
+extern dp_unit_bounds dp_prepare_unit_bounds(const dp_block *block);
 
 /*
- * The parameters of the aggregates, whose values dp_run_prepare takes as a
+ * The parameters of the aggregates, whose values dp_prepare_release takes as a
  * list of constants, and the domains of the keys.
  */
-extern List *dp_run_parameter_exprs(const dp_block *block);
-extern dp_release_spec *dp_run_prepare(dp_block *block,
+extern List *dp_prepare_parameter_exprs(const dp_block *block);
+extern dp_release_spec *dp_prepare_release(dp_block *block,
 										   const dp_ledger_standing *standing,
 										   List *arguments, List *domains,
 										   const dp_unit_bounds *bounds,
 										   Snapshot snapshot, int *location);
-extern bool dp_run_is_free(const dp_release_spec *spec);
-extern int	dp_run_count_values(const dp_release_spec *spec);
+extern bool dp_prepare_is_free(const dp_release_spec *spec);
+extern int	dp_prepare_count_values(const dp_release_spec *spec);
 /* The mechanism that decides about undeclared keys. */
-extern const char dp_run_decision_name[];
+extern const char dp_prepare_decision_name[];
 /* 22023 if a price is outside what the dataset's owner allows. */
-extern void dp_run_check_prices(const dp_release_spec *spec,
+extern void dp_prepare_check_prices(const dp_release_spec *spec,
 									const dp_ledger_standing *standing);
-extern const char *dp_run_mechanism_name(const dp_measure *measure);
-extern void dp_run_request(const dp_release_spec *spec,
-						   dp_ledger_request *request);
+extern const char *dp_prepare_mechanism_name(const dp_measure *measure);
+extern void dp_prepare_request(const dp_release_spec *spec,
+							   dp_ledger_request *request);
 
 /* price.c */
-extern char *dp_run_disjoint_text(const dp_release_spec *spec);
+extern char *dp_prepare_disjoint_text(const dp_release_spec *spec);
 
 /* group_keys.c */
-extern char *dp_run_large_text(const dp_release_spec *spec);
-extern List *dp_run_begin_key_conditions(const dp_block *block,
-										 PlanState *plan);
-extern List *dp_run_find_others(const dp_release_spec *spec);
-extern bool dp_run_may_have_rows(List *conditions, const List *others,
-								 TupleTableSlot *slot, ExprContext *econtext);
-extern List *dp_run_decide_keys(const dp_block *block, EState *estate,
-								List **settled);
-typedef struct dp_told_order dp_told_order;
+extern char *dp_prepare_large_text(const dp_release_spec *spec);
+extern List *dp_prepare_begin_key_conditions(const dp_block *block,
+											 PlanState *plan);
+extern List *dp_prepare_find_others(const dp_release_spec *spec);
+extern bool dp_prepare_may_have_rows(List *conditions, const List *others,
+									 TupleTableSlot *slot,
+									 ExprContext *econtext);
+extern List *dp_prepare_decide_keys(const dp_block *block, EState *estate,
+									List **settled);
+typedef struct dp_group_order dp_group_order;
 
-extern dp_told_order *dp_run_order_begin(const dp_release_spec *spec,
-										 TupleDesc result);
-extern void dp_run_order_add(dp_told_order *order, TupleTableSlot *slot);
-extern void dp_run_order_end(dp_told_order *order, TupleTableSlot *slot,
-							 Tuplestorestate *store);
+extern dp_group_order *dp_prepare_order_begin(const dp_release_spec *spec,
+											  TupleDesc result);
+extern void dp_prepare_order_add(dp_group_order *order, TupleTableSlot *slot);
+extern void dp_prepare_order_end(dp_group_order *order, TupleTableSlot *slot,
+								 Tuplestorestate *store);
 
 #endif							/* DP_PREPARE_H */

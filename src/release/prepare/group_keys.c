@@ -58,12 +58,12 @@ count_groups(const dp_release_spec *spec)
 	int			i;
 
 	for (i = 0; i < spec->nkeys; i++)
-		if (dp_places_domain_size(spec->domains[i]) == 0)
+		if (dp_domains_size(spec->domains[i]) == 0)
 			return 0;
 	for (i = 0; i < spec->nkeys; i++)
 		if (!spec->large[i] &&
 			__builtin_mul_overflow(groups,
-								   dp_places_domain_size(spec->domains[i]),
+								   dp_domains_size(spec->domains[i]),
 								   &groups))
 			return PG_INT64_MAX;
 	return groups;
@@ -79,7 +79,7 @@ find_largest(const dp_release_spec *spec)
 
 	for (i = 0; i < spec->nkeys; i++)
 	{
-		int64		size = dp_places_domain_size(spec->domains[i]);
+		int64		size = dp_domains_size(spec->domains[i]);
 
 		if (spec->large[i] || size <= most)
 			continue;
@@ -99,7 +99,7 @@ sizes_text(const dp_release_spec *spec)
 	initStringInfo(&text);
 	for (i = 0; i < spec->nkeys; i++)
 		appendStringInfo(&text, "%s" INT64_FORMAT, i > 0 ? " * " : "",
-						 dp_places_domain_size(spec->domains[i]));
+						 dp_domains_size(spec->domains[i]));
 	return text.data;
 }
 
@@ -133,17 +133,17 @@ domains_can_be_told(const dp_block *block)
 }
 
 /*
- * dp_run_find_large_keys
+ * dp_prepare_find_large_keys
  *	  Set which keys are released by threshold because of their size, and how
  *	  many groups the others have.  The domains are known.
  *
  * Errors: 54000 too many groups and no delta.  Source: doc/theory.md T133.
  */
 void
-dp_run_find_large_keys(dp_release_spec *spec)
+dp_prepare_find_large_keys(dp_release_spec *spec)
 {
 	spec->large = palloc0(sizeof(bool) * Max(spec->nkeys, 1));
-	spec->undeclared = dp_block_has_undeclared(spec->block);
+	spec->undeclared = dp_keys_has_undeclared(spec->block);
 	spec->groups = count_groups(spec);
 	while (spec->groups > dp_setting_max_groups)
 	{
@@ -154,7 +154,7 @@ dp_run_find_large_keys(dp_release_spec *spec)
 		spec->groups = count_groups(spec);
 	}
 	if (spec->undeclared)
-		spec->block = dp_block_tell_keys(spec->block);
+		spec->block = dp_keys_release_keys(spec->block);
 }
 
 static bool
@@ -169,7 +169,7 @@ has_large_keys(const dp_release_spec *spec)
 }
 
 /*
- * dp_run_share
+ * dp_prepare_share
  *	  Each value of the release with the default price gets one of this many
  *	  shares of dp_pg.split.
  *
@@ -178,22 +178,22 @@ has_large_keys(const dp_release_spec *spec)
  * would have taken.
  */
 int
-dp_run_share(const dp_release_spec *spec)
+dp_prepare_share(const dp_release_spec *spec)
 {
 	int			share = spec->block->share;
-	int			n = Max(dp_measure_count_default(spec->block), 1);
+	int			n = Max(dp_aggregates_count_default(spec->block), 1);
 
-	if (!has_large_keys(spec) || dp_block_has_undeclared(spec->block))
+	if (!has_large_keys(spec) || dp_keys_has_undeclared(spec->block))
 		return share;
 	return share + (Max(share, 1) + n - 1) / n;
 }
 
 /*
- * dp_run_large_text
+ * dp_prepare_large_text
  *	  The large keys, for EXPLAIN; NULL if there are none.
  */
 char *
-dp_run_large_text(const dp_release_spec *spec)
+dp_prepare_large_text(const dp_release_spec *spec)
 {
 	StringInfoData text;
 	int			i;
@@ -208,7 +208,7 @@ dp_run_large_text(const dp_release_spec *spec)
 		if (spec->large[i])
 			appendStringInfo(&text, "%s%s with " INT64_FORMAT " values",
 							 text.len > 0 ? ", " : "", key->resname,
-							 dp_places_domain_size(spec->domains[i]));
+							 dp_domains_size(spec->domains[i]));
 	}
 	appendStringInfo(&text, ": released by threshold, because "
 					 "dp_pg.max_groups is %d", dp_setting_max_groups);
@@ -270,7 +270,7 @@ receive_value(TupleTableSlot *slot, DestReceiver *self)
 static void
 domains_receiver_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
 {
-	dp_run_check_columns(typeinfo, ((value_receiver *) self)->targets);
+	dp_joined_check_columns(typeinfo, ((value_receiver *) self)->targets);
 }
 
 /* Make key = ANY (values) [OR key IS NULL]. */
@@ -281,7 +281,7 @@ domains_make_condition(const dp_key *key, const value_receiver *values,
 	TypeCacheEntry *cache = lookup_type_cache(values->type,
 											  TYPECACHE_EQ_OPR);
 	ScalarArrayOpExpr *any = makeNode(ScalarArrayOpExpr);
-	Var		   *value = makeVar(1, dp_places_named_input(key), key->type,
+	Var		   *value = makeVar(1, dp_domains_named_input(key), key->type,
 								key->typmod, key->collation, 0);
 	Node	   *test;
 
@@ -297,7 +297,7 @@ domains_make_condition(const dp_key *key, const value_receiver *values,
 	convert_saop_to_hashed_saop((Node *) any);
 	if (!values->null)
 		return (Node *) any;
-	test = dp_block_null_test((Node *) copyObject(value), IS_NULL);
+	test = dp_rowsets_null_test((Node *) copyObject(value), IS_NULL);
 	return (Node *) makeBoolExpr(OR_EXPR, list_make2(any, test), -1);
 }
 
@@ -323,10 +323,10 @@ key_values(const dp_block *block, dp_key *key, EState *estate)
 	to.null = key->nullable;
 	to.context = CurrentMemoryContext;
 	PushActiveSnapshot(estate->es_snapshot);
-	dp_run_execute(dp_run_plan_subquery(block, (Query *) key->values,
-										estate->es_param_list_info),
-				   DP_PRIVATE_QUERY_TEXT, &to.receiver,
-				   estate->es_param_list_info, estate->es_queryEnv);
+	dp_joined_execute(dp_joined_plan_subquery(block, (Query *) key->values,
+											  estate->es_param_list_info),
+					  DP_PRIVATE_QUERY_TEXT, &to.receiver,
+					  estate->es_param_list_info, estate->es_queryEnv);
 	PopActiveSnapshot();
 	key->nullable = to.null;
 	array = to.values == NULL ?
@@ -359,7 +359,7 @@ domains_total_mutator(Node *node, void *context)
 	if (node == NULL)
 		return NULL;
 	if (!IsA(node, List) && !IsA(node, CaseWhen) && !contain_var_clause(node))
-		return dp_rules_make_total(node);
+		return dp_expressions_make_total(node);
 	return expression_tree_mutator(node, domains_total_mutator, context);
 }
 
@@ -374,7 +374,7 @@ domains_settle(PlannerInfo *root, Node *condition)
 
 	settled = estimate_expression_value(root, settled);
 	fix_opfuncids(settled);		/* for operators that NOT was pushed into */
-	return dp_bridge_contains(settled, is_param, NULL, DP_WALK_ONE_LEVEL) ?
+	return dp_base_contains(settled, is_param, NULL, DP_WALK_ONE_LEVEL) ?
 		NULL : settled;
 }
 
@@ -406,7 +406,7 @@ settle_key(const dp_key *key, ParamListInfo params)
 }
 
 /*
- * dp_run_decide_keys
+ * dp_prepare_decide_keys
  *	  A dp_domain * for each key of the block.  Errors: 54000 too many values;
  *	  55000 a declaration is gone; those of reading the values of joined keys.
  *
@@ -414,7 +414,7 @@ settle_key(const dp_key *key, ParamListInfo params)
  * and users, by which rows are assigned to keys.
  */
 List *
-dp_run_decide_keys(const dp_block *block, EState *estate, List **settled)
+dp_prepare_decide_keys(const dp_block *block, EState *estate, List **settled)
 {
 	List	   *domains = NIL;
 	ListCell   *lc;
@@ -427,7 +427,7 @@ dp_run_decide_keys(const dp_block *block, EState *estate, List **settled)
 		if (key->values != NULL)
 			key->conditions = lcons(key_values(block, key, estate),
 									key->conditions);
-		domains = lappend(domains, dp_places_domain_decide(key));
+		domains = lappend(domains, dp_domains_decide(key));
 		*settled = lappend(*settled, key);
 	}
 	return domains;
@@ -443,11 +443,11 @@ dp_run_decide_keys(const dp_block *block, EState *estate, List **settled)
  */
 
 /*
- * dp_run_begin_key_conditions
+ * dp_prepare_begin_key_conditions
  *	  The conditions, as a list of ExprState *, for rows of the plan's scan.
  */
 List *
-dp_run_begin_key_conditions(const dp_block *block, PlanState *plan)
+dp_prepare_begin_key_conditions(const dp_block *block, PlanState *plan)
 {
 	List	   *conditions = copyObject(block->key_conditions);
 
@@ -456,12 +456,12 @@ dp_run_begin_key_conditions(const dp_block *block, PlanState *plan)
 }
 
 /*
- * dp_run_find_others
+ * dp_prepare_find_others
  *	  For each key the value that stands for undeclared ones, a Const *, or
  *	  NULL.
  */
 List *
-dp_run_find_others(const dp_release_spec *spec)
+dp_prepare_find_others(const dp_release_spec *spec)
 {
 	List	   *others = NIL;
 	int			i;
@@ -469,7 +469,7 @@ dp_run_find_others(const dp_release_spec *spec)
 	for (i = 0; i < spec->nkeys; i++)
 	{
 		const dp_key *key = list_nth(spec->block->keys, i);
-		int64		place = dp_places_domain_other(spec->domains[i]);
+		int64		place = dp_domains_other(spec->domains[i]);
 		int16		length;
 		bool		by_value;
 		bool		isnull;
@@ -481,7 +481,7 @@ dp_run_find_others(const dp_release_spec *spec)
 			continue;
 		}
 		get_typlenbyval(key->type, &length, &by_value);
-		value = dp_places_domain_value(spec->domains[i], place, &isnull);
+		value = dp_domains_domain_value(spec->domains[i], place, &isnull);
 		others = lappend(others, makeConst(key->type, key->typmod,
 										   key->collation, length, value,
 										   isnull, by_value));
@@ -509,15 +509,15 @@ has_other(TupleTableSlot *slot, const List *others)
 }
 
 /*
- * dp_run_may_have_rows
+ * dp_prepare_may_have_rows
  *	  Do the conditions allow rows in the group of this row of the release?
  *
  * `conditions` and `others` from the functions above; the row's values must be
  * deformed.  Uses memory of the expression context.
  */
 bool
-dp_run_may_have_rows(List *conditions, const List *others,
-					 TupleTableSlot *slot, ExprContext *econtext)
+dp_prepare_may_have_rows(List *conditions, const List *others,
+						 TupleTableSlot *slot, ExprContext *econtext)
 {
 	ListCell   *lc;
 
@@ -546,22 +546,22 @@ dp_run_may_have_rows(List *conditions, const List *others,
  * ----------------
  */
 
-struct dp_told_order
+struct dp_group_order
 {
 	Tuplesortstate *sort;
 	int			nest;			/* of settings */
 };
 
 /*
- * dp_run_order_begin
+ * dp_prepare_order_begin
  *	  Sort the rows of an answer, whose first columns are the keys.  Until its
  *	  end there are no messages of the sort: a client that asked for them and
  *	  does not read would hold up all that wait for the answer.
  */
-dp_told_order *
-dp_run_order_begin(const dp_release_spec *spec, TupleDesc result)
+dp_group_order *
+dp_prepare_order_begin(const dp_release_spec *spec, TupleDesc result)
 {
-	dp_told_order *order = palloc(sizeof(dp_told_order));
+	dp_group_order *order = palloc(sizeof(dp_group_order));
 	int			n = Max(spec->nkeys, 1);
 	AttrNumber *columns = palloc(sizeof(AttrNumber) * n);
 	Oid		   *operators = palloc(sizeof(Oid) * n);
@@ -586,24 +586,26 @@ dp_run_order_begin(const dp_release_spec *spec, TupleDesc result)
 	}
 	order->nest = NewGUCNestLevel();
 	if (GetConfigOption("trace_sort", true, false) != NULL)
-		dp_bridge_set_local("trace_sort", "off");
+		dp_base_set_local("trace_sort", "off");
 	order->sort = tuplesort_begin_heap(result, sorted, columns, operators,
 									   collations, nulls_first, work_mem,
 									   NULL, TUPLESORT_NONE);
 	return order;
 }
 
-/* dp_run_order_add: add one row. */
+/* dp_prepare_order_add: add one row. */
 void
-dp_run_order_add(dp_told_order *order, TupleTableSlot *slot)
+dp_prepare_order_add(dp_group_order *order, TupleTableSlot *slot)
 {
 	tuplesort_puttupleslot(order->sort, slot);
 }
 
-/* dp_run_order_end: put all rows into the store, in order; slot: for them. */
+/*
+ * dp_prepare_order_end: put all rows into the store, in order; slot: for them.
+ */
 void
-dp_run_order_end(dp_told_order *order, TupleTableSlot *slot,
-				 Tuplestorestate *store)
+dp_prepare_order_end(dp_group_order *order, TupleTableSlot *slot,
+					 Tuplestorestate *store)
 {
 	tuplesort_performsort(order->sort);
 	while (tuplesort_gettupleslot(order->sort, true, false, slot, NULL))

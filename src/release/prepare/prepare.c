@@ -28,31 +28,31 @@
 #define MAX_CELLS (64 * 1024 * 1024)	/* 1 GB */
 
 /*
- * dp_run_parameter_exprs
+ * dp_prepare_parameter_exprs
  *	  In order: what bounds may follow from (block->publics); every parameter
  *	  (bounds, epsilon) of every aggregate; the value of the block's partition
  *	  column.
  */
 List *
-dp_run_parameter_exprs(const dp_block *block)
+dp_prepare_parameter_exprs(const dp_block *block)
 {
 	List	   *parameters = copyObject(block->publics);
 	ListCell   *lc;
 
 	foreach(lc, block->values)
 	{
-		Aggref	   *aggregate = dp_block_aggregate(block,
-												   foreach_current_index(lc));
+		Aggref	   *aggregate = dp_rowsets_aggregate(block,
+												 foreach_current_index(lc));
 		const dp_measure_ops *ops =
-		dp_measure_find(((const dp_value *) lfirst(lc))->kind);
-		int			n = strlen(dp_measure_form(ops, aggregate));
+		dp_aggregates_find(((const dp_value *) lfirst(lc))->kind);
+		int			n = strlen(dp_aggregates_form(ops, aggregate));
 		int			j;
 
 		for (j = 0; j < n; j++)
 			parameters = lappend(parameters,
-								 copyObject(dp_measure_parameter(ops,
-																 aggregate,
-																 j)));
+								 copyObject(dp_aggregates_parameter(ops,
+																	aggregate,
+																	j)));
 	}
 	if (block->part_attnum != 0)
 		parameters = lappend(parameters, copyObject(block->part_value));
@@ -80,12 +80,12 @@ prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 {
 	const dp_block *block = spec->block;
 	const dp_value *value = list_nth(block->values, n);
-	Aggref	   *aggregate = dp_block_aggregate(block, n);
+	Aggref	   *aggregate = dp_rowsets_aggregate(block, n);
 
-	measure->ops = dp_measure_find(value->kind);
+	measure->ops = dp_aggregates_find(value->kind);
 	measure->value = value;
 	measure->aggregate = aggregate;
-	measure->form = dp_measure_form(measure->ops, aggregate);
+	measure->form = dp_aggregates_form(measure->ops, aggregate);
 	measure->relids = block->relids;
 	measure->relid = value->base_leaf == 0 ? block->relid :
 		list_nth_oid(block->relids, value->base_leaf - 1);
@@ -138,7 +138,8 @@ count_collections(const dp_block *block)
 
 		if (kind == DP_AGG_QUANTILE || kind == DP_AGG_MEDIAN ||
 			kind == DP_AGG_MIN || kind == DP_AGG_MAX ||
-			dp_block_aggregate(block, foreach_current_index(lc))->aggdistinct)
+			dp_rowsets_aggregate(block,
+								 foreach_current_index(lc))->aggdistinct)
 			n++;
 	}
 	return n;
@@ -177,7 +178,7 @@ larger_bounds(const dp_block *block, const Bitmapset *leaves)
 
 		if (!OidIsValid(relid))
 			continue;
-		dp_protect_contribution(dp_run_look_up(block, relid), &rows, &keys);
+		dp_protect_contribution(dp_rights_look_up(block, relid), &rows, &keys);
 		bounds.rows = Max(bounds.rows, rows);
 		bounds.keys = Max(bounds.keys, keys);
 	}
@@ -185,21 +186,21 @@ larger_bounds(const dp_block *block, const Bitmapset *leaves)
 }
 
 /*
- * dp_run_unit_bounds
+ * dp_prepare_unit_bounds
  *	  How many rows and groups of a unit count, by the current settings and
  *	  declarations: the larger numbers of the relations that a row is made
  *	  from, and the sum over arms of UNION ALL. 0 and 0 if a unit has one row,
  *	  as it has if rows are grouped by unit.
  */
 dp_unit_bounds
-dp_run_unit_bounds(const dp_block *block)
+dp_prepare_unit_bounds(const dp_block *block)
 {
 	dp_unit_bounds sum = {0, 0};
 	ListCell   *lc;
 
-	if (!block->many || block->single || dp_block_groups_once(block))
+	if (!block->many || block->single || dp_rowsets_groups_once(block))
 		return sum;
-	foreach(lc, dp_block_row_leaves(block))
+	foreach(lc, dp_rowsets_row_leaves(block))
 	{
 		dp_unit_bounds bounds = larger_bounds(block, lfirst(lc));
 
@@ -222,17 +223,17 @@ set_unit_bounds(dp_release_spec *spec, const dp_unit_bounds *bounds)
 {
 	if (!spec->block->many)
 		return;
-	if (spec->nmeasures > DP_BOUND_COLUMNS)
+	if (spec->nmeasures > DP_UNITS_COLUMNS)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("query has too many private aggregates"),
 				 errdetail("Where a unit may have many rows, at most %d are "
-						   "possible.", DP_BOUND_COLUMNS),
+						   "possible.", DP_UNITS_COLUMNS),
 				 errhint("Ask in several queries.")));
 	spec->many = true;
 	spec->max_rows = Max(bounds->rows, 1);
 	spec->max_keys = Max(Min(bounds->keys, spec->undeclared ?
-							 DP_TOLD_KEYS_MAX : spec->groups), 1);
+							 DP_RELEASED_KEYS_MAX : spec->groups), 1);
 }
 
 /* The location of the first bound that the call gives, or of the call. */
@@ -241,9 +242,9 @@ bounds_location(const dp_measure *measure)
 {
 	const char *lower = strchr(measure->form, 'l');
 	int			location = lower == NULL ? -1 :
-		exprLocation((Node *) dp_measure_parameter(measure->ops,
-												   measure->aggregate,
-												   (int) (lower -
+		exprLocation((Node *) dp_aggregates_parameter(measure->ops,
+													  measure->aggregate,
+													  (int) (lower -
 														 measure->form)));
 
 	return location < 0 ? measure->aggregate->location : location;
@@ -258,13 +259,13 @@ set_charge(dp_release_spec *spec)
 
 	for (i = 0; i < spec->nmeasures; i++)
 		charges[i] = spec->measures[i].charge;
-	dp_run_find_disjoint(spec);
-	dp_run_add_values(spec, charges, &spec->charge);
+	dp_prepare_find_disjoint(spec);
+	dp_prepare_add_values(spec, charges, &spec->charge);
 	pfree(charges);
 }
 
 /*
- * dp_run_prepare
+ * dp_prepare_release
  *	  See dp_prepare.h; *location receives the query position of what is
  *	  checked.
  *
@@ -272,7 +273,7 @@ set_charge(dp_release_spec *spec)
  * been charged then.
  */
 dp_release_spec *
-dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
+dp_prepare_release(dp_block *block, const dp_ledger_standing *standing,
 				   List *arguments, List *domains,
 				   const dp_unit_bounds *bounds, Snapshot snapshot,
 				   int *location)
@@ -296,13 +297,13 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 	spec->domains = palloc0(sizeof(dp_domain *) * Max(spec->nkeys, 1));
 	for (i = 0; i < spec->nkeys; i++)
 		spec->domains[i] = list_nth(domains, i);
-	dp_run_find_large_keys(spec);
+	dp_prepare_find_large_keys(spec);
 	block = spec->block;
-	share = dp_run_share(spec);
+	share = dp_prepare_share(spec);
 	spec->held = spec->undeclared ? 1 : spec->groups;
 	set_unit_bounds(spec, bounds);
 	if (spec->undeclared)
-		dp_measure_set_decision(spec, share);
+		dp_aggregates_set_decision(spec, share);
 	first = column = block->keys == NIL ? 0 : 1;	/* after the place */
 	for (i = 0; i < spec->nmeasures; i++)
 	{
@@ -316,13 +317,13 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 		measure->arguments = list_copy_head(list_copy_tail(arguments, next),
 											strlen(measure->form));
 		next += list_length(measure->arguments);
-		dp_measure_set_parameters(measure, share, location);
+		dp_aggregates_set_parameters(measure, share, location);
 		*location = bounds_location(measure);
 		if (spec->undeclared && spec->max_keys > 1)
-			dp_measure_keep_unprepared(measure);
+			dp_aggregates_keep_unprepared(measure);
 		measure->ops->prepare(measure);
 		if (measure->unprepared != NULL)
-			dp_measure_allow_fewer(measure);
+			dp_aggregates_allow_fewer(measure);
 		width += measure->ncells;
 		measure->first_column = column;
 		measure->first_exact = column - first;
@@ -334,32 +335,33 @@ dp_run_prepare(dp_block *block, const dp_ledger_standing *standing,
 	*location = -1;
 	set_charge(spec);
 	if (block->part_attnum != 0)
-		dp_run_set_part(spec, list_nth_node(Const, arguments, next), snapshot);
+		dp_prepare_set_part(spec, list_nth_node(Const, arguments, next),
+							snapshot);
 	check_cells(spec->held, width);
-	dp_measure_set_states(spec);
-	spec->memory = dp_measure_memory(spec);
-	spec->row = dp_measure_row_memory(spec);
+	dp_aggregates_set_states(spec);
+	spec->memory = dp_aggregates_memory(spec);
+	spec->row = dp_aggregates_row_memory(spec);
 	return spec;
 }
 
 /*
- * dp_run_is_free
+ * dp_prepare_is_free
  *	  Does the release return public values only: public keys without
  *	  aggregates, or no group at all? Then no row is read and nothing charged.
  */
 bool
-dp_run_is_free(const dp_release_spec *spec)
+dp_prepare_is_free(const dp_release_spec *spec)
 {
 	return (spec->nmeasures == 0 && !spec->undeclared) || spec->groups == 0;
 }
 
 /*
- * dp_run_count_values
+ * dp_prepare_count_values
  *	  How many values the release charges for: its measurements, and the
  *	  decision which undeclared keys are released.
  */
 int
-dp_run_count_values(const dp_release_spec *spec)
+dp_prepare_count_values(const dp_release_spec *spec)
 {
 	return spec->nmeasures + (spec->undeclared ? 1 : 0);
 }
@@ -371,15 +373,16 @@ prepare_check_price(const dp_release_spec *spec, const dp_rational *epsilon,
 {
 	dp_fixed	price;
 
-	dp_bridge_check_status(dp_acct_fixed_from_rational(epsilon, DP_ROUND_UP,
-													   &price),
-						   "compare epsilon with what the dataset allows");
+	dp_base_check_status(dp_accounting_fixed_from_rational(epsilon,
+														   DP_ROUND_UP,
+														   &price),
+						 "compare epsilon with what the dataset allows");
 	dp_ledger_check_ceiling(standing, spec->block->dataset, price);
 	return price;
 }
 
 /*
- * dp_run_check_prices
+ * dp_prepare_check_prices
  *	  Check every price against the ceiling of the dataset and against delta,
  *	  and the sum of the requested epsilons against the floors of server and
  *	  dataset.  Nothing has been charged yet.
@@ -388,16 +391,16 @@ prepare_check_price(const dp_release_spec *spec, const dp_rational *epsilon,
  * one unit for each.
  */
 void
-dp_run_check_prices(const dp_release_spec *spec,
+dp_prepare_check_prices(const dp_release_spec *spec,
 						const dp_ledger_standing *standing)
 {
 	dp_charge	asked = {0};
 	dp_charge  *prices;
-	dp_fixed	lost = dp_bridge_splits() ?
-	(dp_fixed) dp_run_count_values(spec) : 0;
+	dp_fixed	lost = dp_base_splits() ?
+	(dp_fixed) dp_prepare_count_values(spec) : 0;
 	int			i;
 
-	if (dp_run_is_free(spec))
+	if (dp_prepare_is_free(spec))
 		return;
 	if (spec->undeclared)
 	{
@@ -416,14 +419,15 @@ dp_run_check_prices(const dp_release_spec *spec,
 			dp_ledger_check_delta(standing, spec->block->dataset,
 								  spec->measures[i].delta);
 	}
-	dp_run_add_values(spec, prices, &asked);
-	if (dp_acct_fixed_add(asked.epsilon, lost) < dp_ledger_floor(standing))
+	dp_prepare_add_values(spec, prices, &asked);
+	if (dp_accounting_fixed_add(asked.epsilon,
+								lost) < dp_ledger_floor(standing))
 		dp_ledger_check_floor(standing, spec->block->dataset, asked.epsilon);
 }
 
 /* The mechanism's name, for the ledger and EXPLAIN. */
 const char *
-dp_run_mechanism_name(const dp_measure *measure)
+dp_prepare_mechanism_name(const dp_measure *measure)
 {
 	switch (measure->mechanism)
 	{
@@ -439,7 +443,7 @@ dp_run_mechanism_name(const dp_measure *measure)
 	return "unknown";
 }
 
-const char	dp_run_decision_name[] = "truncated Laplace";
+const char	dp_prepare_decision_name[] = "truncated Laplace";
 
 /*
  * mechanism_text
@@ -455,7 +459,7 @@ mechanism_text(const dp_release_spec *spec)
 
 	initStringInfo(&text);
 	if (spec->undeclared)
-		appendStringInfo(&text, "%s: keys", dp_run_decision_name);
+		appendStringInfo(&text, "%s: keys", dp_prepare_decision_name);
 	for (mechanism = 0; mechanism < DP_MECHANISMS; mechanism++)
 	{
 		bool		first = true;
@@ -468,7 +472,7 @@ mechanism_text(const dp_release_spec *spec)
 				continue;
 			if (first)
 				appendStringInfo(&text, "%s%s: ", text.len > 0 ? "; " : "",
-								 dp_run_mechanism_name(measure));
+								 dp_prepare_mechanism_name(measure));
 			appendStringInfo(&text, "%s%s", first ? "" : ", ",
 							 measure->ops->name);
 			first = false;
@@ -479,16 +483,16 @@ mechanism_text(const dp_release_spec *spec)
 	return text.data;
 }
 
-/* dp_run_request: fill in what the release asks the ledger for. */
+/* dp_prepare_request: fill in what the release asks the ledger for. */
 void
-dp_run_request(const dp_release_spec *spec, dp_ledger_request *request)
+dp_prepare_request(const dp_release_spec *spec, dp_ledger_request *request)
 {
 	memset(request, 0, sizeof(*request));
 	namestrcpy(&request->dataset, spec->block->dataset);
 	strlcpy(request->mechanism, mechanism_text(spec),
 			DP_MECHANISM_LENGTH);
 	request->charge = spec->charge;
-	request->releases = dp_run_count_values(spec);
+	request->releases = dp_prepare_count_values(spec);
 	request->fingerprint = spec->block->fingerprint;
 	request->replace_one = spec->replace_one;
 	request->part = spec->part;

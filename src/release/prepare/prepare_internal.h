@@ -17,14 +17,14 @@
 #include "../../measure/aggregates/dp_aggregates.h"
 
 /* price.c */
-extern void dp_run_find_disjoint(dp_release_spec *spec);
-extern void dp_run_add_values(const dp_release_spec *spec,
-							  const dp_charge *charges, dp_charge *sum);
-extern void dp_run_set_part(dp_release_spec *spec, Const *value,
-							Snapshot snapshot);
+extern void dp_prepare_find_disjoint(dp_release_spec *spec);
+extern void dp_prepare_add_values(const dp_release_spec *spec,
+								  const dp_charge *charges, dp_charge *sum);
+extern void dp_prepare_set_part(dp_release_spec *spec, Const *value,
+								Snapshot snapshot);
 
 /* group_keys.c */
-extern void dp_run_find_large_keys(dp_release_spec *spec);
-extern int	dp_run_share(const dp_release_spec *spec);
+extern void dp_prepare_find_large_keys(dp_release_spec *spec);
+extern int	dp_prepare_share(const dp_release_spec *spec);
 
 #endif							/* PREPARE_INTERNAL_H */

@@ -45,7 +45,7 @@
 static bool
 is_whole_type(Oid type)
 {
-	return dp_places_is_integer(type) || type == DATEOID;
+	return dp_domains_is_integer(type) || type == DATEOID;
 }
 
 /* Write the value as bytes, which are equal exactly if values are. */
@@ -62,7 +62,7 @@ value_bytes(Oid type, Datum value, StringInfo bytes)
 		case INT8OID:
 		case DATEOID:
 			appendStringInfo(bytes, INT64_FORMAT,
-							 dp_places_integer(type, value));
+							 dp_domains_integer(type, value));
 			break;
 		case TEXTOID:
 		case VARCHAROID:
@@ -138,8 +138,8 @@ count_parts(const dp_attribute *declared, Oid type)
 		return list_length(declared->keys);
 	if (type == BOOLOID)
 		return 2;
-	parts = (dp_int128) dp_places_declared_integer(declared->upper, type) -
-		dp_places_declared_integer(declared->lower, type) + 1;
+	parts = (dp_int128) dp_domains_declared_integer(declared->upper, type) -
+		dp_domains_declared_integer(declared->lower, type) + 1;
 	return parts <= MAX_PARTS ? (int64) parts : 0;
 }
 
@@ -147,13 +147,13 @@ static bool
 release_price_is_within(const dp_attribute *declared, const Const *value)
 {
 	Oid			type = value->consttype;
-	Datum		lower = dp_places_read_declared(declared->lower, type, -1);
-	Datum		upper = dp_places_read_declared(declared->upper, type, -1);
-	int64		number = dp_places_integer(type, value->constvalue);
+	Datum		lower = dp_domains_read_declared(declared->lower, type, -1);
+	Datum		upper = dp_domains_read_declared(declared->upper, type, -1);
+	int64		number = dp_domains_integer(type, value->constvalue);
 
 	return count_parts(declared, type) > 0 &&
-		number >= dp_places_integer(type, lower) &&
-		number <= dp_places_integer(type, upper);
+		number >= dp_domains_integer(type, lower) &&
+		number <= dp_domains_integer(type, upper);
 }
 
 /*
@@ -181,7 +181,7 @@ is_declared(const dp_attribute *declared, const Const *value)
 }
 
 /*
- * dp_run_set_part
+ * dp_prepare_set_part
  *	  Set the part to which the block's condition restricts it, and the value
  *	  that its rows must have.  There is none for NULL, if neighbours may move
  *	  between parts, or if rows that the snapshot sees may have changed theirs:
@@ -191,7 +191,7 @@ is_declared(const dp_attribute *declared, const Const *value)
  * number of parts is bounded.
  */
 void
-dp_run_set_part(dp_release_spec *spec, Const *value, Snapshot snapshot)
+dp_prepare_set_part(dp_release_spec *spec, Const *value, Snapshot snapshot)
 {
 	dp_block   *block = spec->block;
 	dp_attribute *declared;
@@ -339,16 +339,16 @@ release_price_conditions_of(Expr *filter)
 	foreach(lc, make_ands_implicit(filter))
 	{
 		Node	   *conjunct = lfirst(lc);
-		bool		unfit = dp_bridge_contains(conjunct, is_unfit, NULL,
-											   DP_WALK_ONE_LEVEL);
+		bool		unfit = dp_base_contains(conjunct, is_unfit, NULL,
+											 DP_WALK_ONE_LEVEL);
 		Var		   *column = unfit ? NULL :
 		release_price_only_column(conjunct);
 		condition  *found = NULL;
 		int64		size = 0;
 		ListCell   *other;
 
-		(void) dp_bridge_contains(conjunct, count_looks, &size,
-								  DP_WALK_ONE_LEVEL);
+		(void) dp_base_contains(conjunct, count_looks, &size,
+								DP_WALK_ONE_LEVEL);
 		if (column == NULL || size > CONDITION_MOST)
 			continue;
 		foreach(other, conditions)
@@ -468,7 +468,7 @@ make_families(const List *sets)
 }
 
 /*
- * dp_run_find_disjoint
+ * dp_prepare_find_disjoint
  *	  Set spec->families: for each family a list with, for each of its sets,
  *	  the list of numbers of its measurements.  Depends on the query's text
  *	  only.
@@ -477,7 +477,7 @@ make_families(const List *sets)
  * its own.
  */
 void
-dp_run_find_disjoint(dp_release_spec *spec)
+dp_prepare_find_disjoint(dp_release_spec *spec)
 {
 	List	   *families;
 	ListCell   *lc;
@@ -520,20 +520,20 @@ raise_largest(dp_fixed x, dp_fixed *first, dp_fixed *second)
 static void
 add_charge(dp_charge *sum, const dp_charge *charge)
 {
-	dp_bridge_check_status(dp_acct_charge_add(sum, charge),
-						   "add up the charge of a query");
+	dp_base_check_status(dp_accounting_charge_add(sum, charge),
+						 "add up the charge of a query");
 }
 
 /*
- * dp_run_add_values
+ * dp_prepare_add_values
  *	  Add to a charge what the values of a release cost together, where
  *	  charges[i] is the charge of measurement i alone.
  *
  * Source: doc/theory.md T122.
  */
 void
-dp_run_add_values(const dp_release_spec *spec, const dp_charge *charges,
-				  dp_charge *sum)
+dp_prepare_add_values(const dp_release_spec *spec, const dp_charge *charges,
+					  dp_charge *sum)
 {
 	ListCell   *lc;
 	ListCell   *set;
@@ -561,12 +561,12 @@ dp_run_add_values(const dp_release_spec *spec, const dp_charge *charges,
 }
 
 /*
- * dp_run_disjoint_text
+ * dp_prepare_disjoint_text
  *	  The families with more than one set, for EXPLAIN, by positions of their
  *	  values in the query: "1 | 2, 3"; NULL if there is none.
  */
 char *
-dp_run_disjoint_text(const dp_release_spec *spec)
+dp_prepare_disjoint_text(const dp_release_spec *spec)
 {
 	StringInfoData text;
 	ListCell   *lc;

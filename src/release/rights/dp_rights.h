@@ -36,27 +36,27 @@ typedef struct dp_ready
 } dp_ready;
 
 /* ---- rights.c ---- */
-extern void dp_run_ask_others(const List *all);
-extern List *dp_run_list_private(const dp_block *block, Query *inner);
-extern void dp_run_take_rights(const dp_block *block,
-							   const dp_ledger_standing *standing,
-							   const List *all);
-extern void dp_run_prove(const dp_block *block, const List *all);
-extern const dp_relation *dp_run_look_up(const dp_block *block, Oid relid);
+extern void dp_rights_ask_others(const List *all);
+extern List *dp_rights_list_private(const dp_block *block, Query *inner);
+extern void dp_rights_take(const dp_block *block,
+						   const dp_ledger_standing *standing,
+						   const List *all);
+extern void dp_rights_prove(const dp_block *block, const List *all);
+extern const dp_relation *dp_rights_look_up(const dp_block *block, Oid relid);
 
 /* rights.c */
-extern bool dp_run_lacks_right(Query *query);
-extern bool dp_run_reaches_protected(Query *query);
-extern void dp_run_check_rights_first(Query *query);
-extern void dp_run_check_rights_met(PlannerInfo *root, Oid relid);
-extern dp_refusal *dp_run_make_refusal(Oid named, Oid relid, Query *query,
-									   const char *hint);
-extern dp_refusal *dp_run_refuse_entries(Query *level);
+extern bool dp_rights_lacks_right(Query *query);
+extern bool dp_rights_reaches_protected(Query *query);
+extern void dp_rights_check_first(Query *query);
+extern void dp_rights_check_met(PlannerInfo *root, Oid relid);
+extern dp_refusal *dp_rights_make_refusal(Oid named, Oid relid, Query *query,
+										  const char *hint);
+extern dp_refusal *dp_rights_refuse_entries(Query *level);
 
 /* row_security.c */
-extern void dp_run_hide_rows(PlannerInfo *root, RelOptInfo *rel);
-extern void dp_run_hide_rows_first(PlannerInfo *root, RelOptInfo *rel,
+extern void dp_rights_hide_rows(PlannerInfo *root, RelOptInfo *rel);
+extern void dp_rights_hide_rows_first(PlannerInfo *root, RelOptInfo *rel,
 									   const RangeTblEntry *entry);
-extern List *dp_run_lock_toast(const List *relids, List **locked);
+extern List *dp_rights_lock_toast(const List *relids, List **locked);
 
 #endif							/* DP_RIGHTS_H */

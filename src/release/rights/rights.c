@@ -139,7 +139,7 @@ is_plain_aggregate(Node *node, const dp_walk *walk)
 static char *
 visible_name(Oid relid)
 {
-	return RelationIsVisible(relid) || dp_bridge_has_others_rights() ?
+	return RelationIsVisible(relid) || dp_base_has_others_rights() ?
 		get_rel_name(relid) : dp_protect_qualified_name(relid);
 }
 
@@ -176,8 +176,8 @@ detail_text(Oid named, const char *dataset, const dp_ledger_standing *standing)
 		return psprintf("%s, in dataset \"%s\".", text, dataset);
 	return psprintf("%s, in dataset \"%s\", where epsilon %s remains to you.",
 					text, dataset,
-					dp_bridge_epsilon_text(remaining(standing),
-										   DP_ROUND_DOWN));
+					dp_base_epsilon_text(remaining(standing),
+										 DP_ROUND_DOWN));
 }
 
 /* What to write instead. */
@@ -192,20 +192,20 @@ hint_text(Query *query, const dp_ledger_standing *standing)
 	if (dp_setting_transparent)
 		return pstrdup("Ask for aggregates, such as count(*) or avg, over all "
 					   "rows or grouped by columns with public values.");
-	if (dp_bridge_contains((Node *) query, is_plain_aggregate, &plain, 0))
+	if (dp_base_contains((Node *) query, is_plain_aggregate, &plain, 0))
 		return dp_catalog_private_advice(plain);
 	return pstrdup("Ask for aggregates, such as dp_count(*) or dp_avg, over "
 				   "all rows or grouped by columns with public values.");
 }
 
 /*
- * dp_run_make_refusal
+ * dp_rights_make_refusal
  *	  The refusal to show rows of a protected relation, or of a part of one,
  *	  which the user named `named`; `query` may be NULL; `hint`, if given, is
  *	  for roles that may ask.
  */
 dp_refusal *
-dp_run_make_refusal(Oid named, Oid relid, Query *query, const char *hint)
+dp_rights_make_refusal(Oid named, Oid relid, Query *query, const char *hint)
 {
 	const char *dataset = dp_protect_dataset(dp_protect_root(relid));
 	dp_ledger_standing standing;
@@ -213,12 +213,12 @@ dp_run_make_refusal(Oid named, Oid relid, Query *query, const char *hint)
 	MemSet(&standing, 0, sizeof(standing));
 	if (dataset != NULL)
 		dp_ledger_read_standing(dataset, &standing);
-	return dp_bridge_refuse(ERRCODE_INSUFFICIENT_PRIVILEGE, -1,
-							detail_text(named, dataset, &standing),
-							hint != NULL && standing.found ? hint :
-							hint_text(query, &standing),
-							"permission denied for %s %s",
-							rights_kind_of(named), get_rel_name(named));
+	return dp_base_refuse(ERRCODE_INSUFFICIENT_PRIVILEGE, -1,
+						  detail_text(named, dataset, &standing),
+						  hint != NULL && standing.found ? hint :
+						  hint_text(query, &standing),
+						  "permission denied for %s %s",
+						  rights_kind_of(named), get_rel_name(named));
 }
 
 /* ---- statements ---- */
@@ -235,7 +235,7 @@ refuse_rows(Query *query)
 
 	if (!row_walker((Node *) query, &search))
 		return NULL;
-	return dp_run_make_refusal(search.named, search.relid, query, NULL);
+	return dp_rights_make_refusal(search.named, search.relid, query, NULL);
 }
 
 /*
@@ -258,12 +258,12 @@ find_named(const List *entries, Oid relid)
 }
 
 /*
- * dp_run_refuse_entries
+ * dp_rights_refuse_entries
  *	  The same for one level that the planner has changed, or the entries of a
  *	  plan, where views are entries among others.
  */
 dp_refusal *
-dp_run_refuse_entries(Query *level)
+dp_rights_refuse_entries(Query *level)
 {
 	ListCell   *lc;
 
@@ -272,8 +272,9 @@ dp_run_refuse_entries(Query *level)
 		const RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
 
 		if (reads_protected(level, entry))
-			return dp_run_make_refusal(find_named(level->rtable, entry->relid),
-									   entry->relid, NULL, NULL);
+			return dp_rights_make_refusal(find_named(level->rtable,
+													 entry->relid),
+										  entry->relid, NULL, NULL);
 	}
 	return NULL;
 }
@@ -319,7 +320,7 @@ rights_lacks_right_walker(Node *node, void *context)
 	if (node == NULL)
 		return false;
 	if (IsA(node, Query))
-		return !dp_bridge_has_rights((Query *) node) ||
+		return !dp_base_has_rights((Query *) node) ||
 			rights_walk_level((Query *) node, rights_lacks_right_walker,
 							  context, 0);
 	return expression_tree_walker(node, rights_lacks_right_walker, context);
@@ -364,29 +365,29 @@ check_rights_walker(Node *node, void *context)
 		return false;
 	if (IsA(node, Query))
 	{
-		dp_bridge_check_rights((Query *) node);
+		dp_base_check_rights((Query *) node);
 		return rights_walk_level((Query *) node, check_rights_walker, context,
 								 0);
 	}
 	return expression_tree_walker(node, check_rights_walker, context);
 }
 
-/* dp_run_lacks_right: is a right missing on any relation of a statement? */
+/* dp_rights_lacks_right: is a right missing on any relation of a statement? */
 bool
-dp_run_lacks_right(Query *query)
+dp_rights_lacks_right(Query *query)
 {
 	return rights_lacks_right_walker((Node *) query, NULL);
 }
 
-/* dp_run_reaches_protected: does it reach a protected relation? */
+/* dp_rights_reaches_protected: does it reach a protected relation? */
 bool
-dp_run_reaches_protected(Query *query)
+dp_rights_reaches_protected(Query *query)
 {
 	return reaches_protected_walker((Node *) query, NULL);
 }
 
 /*
- * dp_run_check_rights_first
+ * dp_rights_check_first
  *	  Raise 42501 when a right is missing for a statement that reaches a
  *	  protected relation: directly, through a part of it or a view, at any
  *	  level.  Everything else is left to execution.
@@ -396,20 +397,20 @@ dp_run_reaches_protected(Query *query)
  * A statement that has all rights costs one more check.
  */
 void
-dp_run_check_rights_first(Query *query)
+dp_rights_check_first(Query *query)
 {
 	dp_refusal *refusal;
 
-	if (!dp_run_lacks_right(query) || !dp_run_reaches_protected(query))
+	if (!dp_rights_lacks_right(query) || !dp_rights_reaches_protected(query))
 		return;
 	refusal = refuse_rows(query);
 	if (refusal != NULL)
-		dp_bridge_raise_refusal(refusal, NULL);
+		dp_base_raise_refusal(refusal, NULL);
 	(void) check_rights_walker((Node *) query, NULL);
 }
 
 /*
- * dp_run_check_rights_met
+ * dp_rights_check_met
  *	  The same for a relation that the planner looks up, in any statement: the
  *	  bodies of SQL functions that it inlines into FROM were not part of the
  *	  statement above.  They cannot be known in advance, since planning may
@@ -417,7 +418,7 @@ dp_run_check_rights_first(Query *query)
  *	  relation are read.
  */
 void
-dp_run_check_rights_met(PlannerInfo *root, Oid relid)
+dp_rights_check_met(PlannerInfo *root, Oid relid)
 {
 	PlannerInfo *level;
 	dp_refusal *refusal;
@@ -425,12 +426,12 @@ dp_run_check_rights_met(PlannerInfo *root, Oid relid)
 	if (relid < FirstNormalObjectId)
 		return;
 	for (level = root; level != NULL; level = level->parent_root)
-		if (!dp_bridge_has_rights(level->parse) && holds_protected(relid))
+		if (!dp_base_has_rights(level->parse) && holds_protected(relid))
 		{
-			refusal = dp_run_refuse_entries(level->parse);
+			refusal = dp_rights_refuse_entries(level->parse);
 			if (refusal != NULL)
-				dp_bridge_raise_refusal(refusal, NULL);
-			dp_bridge_check_rights(level->parse);
+				dp_base_raise_refusal(refusal, NULL);
+			dp_base_check_rights(level->parse);
 		}
 }
 
@@ -458,9 +459,9 @@ forbid_subqueries(Query *level)
 													 lc)->securityQuals))
 			break;
 	if (lc != NULL)
-		refusal = dp_rules_check_policies(level);
+		refusal = dp_expressions_check_policies(level);
 	if (refusal != NULL)
-		dp_bridge_raise_refusal(refusal, NULL);
+		dp_base_raise_refusal(refusal, NULL);
 }
 
 /*
@@ -482,7 +483,7 @@ rights_walker(Node *node, void *context)
 	level->queryId = 0;
 	forbid_subqueries(level);
 	dp_compat_read_as(level, ready->relation->relid, ready->relation->owner);
-	dp_bridge_check_rights(level);
+	dp_base_check_rights(level);
 	foreach(lc, level->rtable)
 	{
 		Oid			relid = lfirst_node(RangeTblEntry, lc)->relid;
@@ -530,12 +531,12 @@ static bool
 ask_others_of_level(Node *node, const dp_walk *walk)
 {
 	if (IsA(node, Query))
-		dp_bridge_ask_others((Query *) node);
+		dp_base_ask_others((Query *) node);
 	return false;
 }
 
 /*
- * dp_run_ask_others
+ * dp_rights_ask_others
  *	  Call other libraries' permission hook for queries that were given their
  *	  owners' right.  An executor has begun; the reader, which executes the
  *	  queries, does not call it.
@@ -543,23 +544,23 @@ ask_others_of_level(Node *node, const dp_walk *walk)
  * Errors: 42501, or what the hook raises.
  */
 void
-dp_run_ask_others(const List *all)
+dp_rights_ask_others(const List *all)
 {
 	ListCell   *lc;
 
 	foreach(lc, ExecutorCheckPerms_hook != NULL ? all : NIL)
-		(void) dp_bridge_contains((Node *) ((dp_ready *) lfirst(lc))->query,
-								  ask_others_of_level, NULL, 0);
+		(void) dp_base_contains((Node *) ((dp_ready *) lfirst(lc))->query,
+								ask_others_of_level, NULL, 0);
 }
 
 /*
- * dp_run_look_up
+ * dp_rights_look_up
  *	  What is declared about a relation that the block reads.
  *
  * Errors: 55000 it is no longer protected in the block's dataset.
  */
 const dp_relation *
-dp_run_look_up(const dp_block *block, Oid relid)
+dp_rights_look_up(const dp_block *block, Oid relid)
 {
 	const dp_relation *relation = dp_protect_lookup(relid);
 
@@ -584,13 +585,13 @@ add_ready(List *all, Query *query, Oid relid, List *key)
 }
 
 /*
- * dp_run_list_private
+ * dp_rights_list_private
  *	  The queries of a block that read protected relations, a list of
  *	  dp_ready *: `inner`, its own, then copies of those of its private
  *	  sources, each followed by the steps that lead from its keys to units.
  */
 List *
-dp_run_list_private(const dp_block *block, Query *inner)
+dp_rights_list_private(const dp_block *block, Query *inner)
 {
 	List	   *all = add_ready(NIL, inner, block->relid, NIL);
 	ListCell   *lc;
@@ -614,7 +615,7 @@ dp_run_list_private(const dp_block *block, Query *inner)
 }
 
 /*
- * dp_run_take_rights
+ * dp_rights_take
  *	  Give each of the queries, which are changed, the owner's right to read
  *	  its protected relation, after checking its rights on everything else.
  *
@@ -625,15 +626,15 @@ dp_run_list_private(const dp_block *block, Query *inner)
  * subquery; 55000 a relation is no longer protected in the dataset.
  */
 void
-dp_run_take_rights(const dp_block *block, const dp_ledger_standing *standing,
-				   const List *all)
+dp_rights_take(const dp_block *block, const dp_ledger_standing *standing,
+			   const List *all)
 {
 	ListCell   *lc;
 
 	foreach(lc, all)
 	{
 		dp_ready   *ready = lfirst(lc);
-		const dp_relation *relation = dp_run_look_up(block, ready->relid);
+		const dp_relation *relation = dp_rights_look_up(block, ready->relid);
 
 		if (block->many && !block->single && relation->unit == NULL)
 			ereport(ERROR,
@@ -648,7 +649,7 @@ dp_run_take_rights(const dp_block *block, const dp_ledger_standing *standing,
 }
 
 /*
- * dp_run_prove
+ * dp_rights_prove
  *	  Prove what the block relies on for the active snapshot, which will read
  *	  the rows, after rights were taken: one row per unit, and that the key of
  *	  each step identifies the one row that has its unit.
@@ -657,7 +658,7 @@ dp_run_take_rights(const dp_block *block, const dp_ledger_standing *standing,
  * are no key.
  */
 void
-dp_run_prove(const dp_block *block, const List *all)
+dp_rights_prove(const dp_block *block, const List *all)
 {
 	ListCell   *lc;
 
@@ -666,11 +667,11 @@ dp_run_prove(const dp_block *block, const List *all)
 		const dp_ready *ready = lfirst(lc);
 
 		if ((!block->many || block->single) &&
-			!dp_block_has_one_row(ready->relation, GetActiveSnapshot()))
-			dp_bridge_raise_refusal(dp_block_refuse_many(ready->relation),
-									NULL);
+			!dp_rowsets_prove_one_row(ready->relation, GetActiveSnapshot()))
+			dp_base_raise_refusal(dp_rowsets_refuse_many(ready->relation),
+								  NULL);
 		if (ready->key == NIL ||
-			dp_block_is_key(ready->relid, ready->key, GetActiveSnapshot()))
+			dp_rowsets_is_key(ready->relid, ready->key, GetActiveSnapshot()))
 			continue;
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -678,7 +679,7 @@ dp_run_prove(const dp_block *block, const List *all)
 				 errdetail("It is behind the primary key of relation \"%s\", "
 						   "which is not proved unique for this snapshot.  %s",
 						   get_rel_name(ready->relid),
-						   dp_ledger_told_uncharged()),
+						   dp_ledger_uncharged_text()),
 				 errhint("Its owner should look at the primary key; a new "
 						 "transaction may see it.")));
 	}

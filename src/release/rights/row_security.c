@@ -214,7 +214,7 @@ add_parts(PlannerInfo *root, RelOptInfo *rel, const IndexOptInfo *asker,
 static void
 add_own_lines(PlannerInfo *root, RelOptInfo *rel, List *indexes)
 {
-	Oid			namespace = dp_bridge_catalog_namespace();
+	Oid			namespace = dp_base_catalog_namespace();
 	Oid			asker_oid = get_relname_relid("ledger_asker", namespace);
 	Oid			ids_oid = get_relname_relid("ledger_pkey", namespace);
 	IndexOptInfo *asker = NULL;
@@ -239,7 +239,7 @@ add_own_lines(PlannerInfo *root, RelOptInfo *rel, List *indexes)
 	root->glob->dependsOnRole = true;
 	own = list_make2(
 		column_equals(root, asker, ASKER_CLUSTER,
-					  Int64GetDatum(dp_bridge_cluster_id())),
+					  Int64GetDatum(dp_base_cluster_id())),
 		column_equals(root, asker, ASKER_ROLE,
 					  ObjectIdGetDatum(GetUserId())));
 	sees_more = dp_ledger_sees_more(GetUserId());
@@ -325,25 +325,25 @@ static bool
 is_own_table(const RangeTblEntry *entry)
 {
 	return entry->securityQuals != NIL &&
-		get_rel_namespace(entry->relid) == dp_bridge_catalog_namespace();
+		get_rel_namespace(entry->relid) == dp_base_catalog_namespace();
 }
 
 /* ---- hooks ---- */
 
 /*
- * dp_run_hide_rows
+ * dp_rights_hide_rows
  *	  Called when the planner looks up a relation of an ordinary statement: add
  *	  the conditions that hide rows, and hide its indexes.
  */
 void
-dp_run_hide_rows(PlannerInfo *root, RelOptInfo *rel)
+dp_rights_hide_rows(PlannerInfo *root, RelOptInfo *rel)
 {
 	RangeTblEntry *entry = planner_rt_fetch(rel->relid, root);
 
 	if (entry->rtekind != RTE_RELATION)
 		return;
 	if (holds_statistics(entry->relid) &&
-		OidIsValid(dp_bridge_catalog_namespace()) &&
+		OidIsValid(dp_base_catalog_namespace()) &&
 		OidIsValid(dp_compat_reads_as(root->parse, entry)))
 	{
 		entry->securityQuals =
@@ -377,13 +377,13 @@ keep_order(List *conditions)
 }
 
 /*
- * dp_run_hide_rows_first
+ * dp_rights_hide_rows_first
  *	  Called when the paths of the relation are known and conditions not yet
  *	  ordered: none may come before those that hide rows, not even one that a
  *	  join passes to the scan, and all rows are read, except of the ledger.
  */
 void
-dp_run_hide_rows_first(PlannerInfo *root, RelOptInfo *rel,
+dp_rights_hide_rows_first(PlannerInfo *root, RelOptInfo *rel,
 						   const RangeTblEntry *entry)
 {
 	ListCell   *lc;
@@ -452,12 +452,12 @@ lock_toast(Oid toast, List *locked)
 }
 
 /*
- * dp_run_lock_toast
+ * dp_rights_lock_toast
  *	  Lock the TOAST relations of locked relations, for reading.  Returns their
  *	  OIDs, and adds to *locked the OIDs of all that it locked.
  */
 List *
-dp_run_lock_toast(const List *relids, List **locked)
+dp_rights_lock_toast(const List *relids, List **locked)
 {
 	List	   *toasts = NIL;
 	ListCell   *lc;

@@ -231,7 +231,7 @@ estimated_groups(const dp_block *block)
 	ListCell   *lc;
 
 	foreach(lc, block->keys)
-		groups *= dp_places_domain_estimate(lfirst(lc));
+		groups *= dp_domains_estimate(lfirst(lc));
 	return clamp_row_est(Min(groups, dp_setting_max_groups));
 }
 
@@ -287,7 +287,7 @@ node_plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	scan->custom_private = copyObject(path->custom_private);
 	scan->custom_exprs = (List *)
 		eval_const_expressions(root,
-							   (Node *) dp_run_parameter_exprs(plan->block));
+						   (Node *) dp_prepare_parameter_exprs(plan->block));
 	scan->methods = &scan_methods;
 	for (i = 0; i < function->funccolcount; i++)
 	{
@@ -333,11 +333,11 @@ static void
 pin_relations(release_state *state)
 {
 	const dp_block *block = state->block;
-	List	   *all = dp_run_list_private(block, copyObject(block->inner));
+	List	   *all = dp_rights_list_private(block, copyObject(block->inner));
 	ListCell   *lc;
 
-	dp_run_take_rights(block, &state->standing, all);
-	dp_run_ask_others(all);
+	dp_rights_take(block, &state->standing, all);
+	dp_rights_ask_others(all);
 	foreach(lc, all)
 		pin(state, ((const dp_ready *) lfirst(lc))->relids);
 }
@@ -349,7 +349,8 @@ begin_kept(release_state *state, const dp_release_plan *plan)
 	const dp_ledger_standing *standing;
 	const List *named;
 
-	state->job = dp_run_find_job(plan->nonce, plan->index, &standing, &named);
+	state->job = dp_answers_find_job(plan->nonce, plan->index, &standing,
+									 &named);
 	if (state->job == 0)
 		return false;
 	state->standing = *standing;
@@ -361,7 +362,7 @@ begin_kept(release_state *state, const dp_release_plan *plan)
 static void
 begin_anew(release_state *state, const dp_release_plan *plan)
 {
-	if (!dp_run_kept_standing(plan->nonce, plan->index, &state->standing))
+	if (!dp_answers_kept_standing(plan->nonce, plan->index, &state->standing))
 	{
 		state->stamped = dp_ledger_read_stamp(&state->stamp, &state->exact);
 		state->begun = GetCurrentTimestamp();
@@ -386,8 +387,8 @@ begin_release(CustomScanState *node, EState *estate, int eflags)
 		begin_anew(state, plan);
 	state->parameters = ExecInitExprList(scan->custom_exprs,
 										 (PlanState *) node);
-	state->conditions = dp_run_begin_key_conditions(state->block,
-													(PlanState *) node);
+	state->conditions = dp_prepare_begin_key_conditions(state->block,
+														(PlanState *) node);
 	state->minimal = ExecInitExtraTupleSlot(estate, desc, &TTSOpsMinimalTuple);
 }
 
@@ -441,7 +442,7 @@ prepare_release(release_state *state, bool tell)
 {
 	dp_release_spec *spec;
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
-	dp_unit_bounds bounds = dp_run_unit_bounds(state->block);
+	dp_unit_bounds bounds = dp_prepare_unit_bounds(state->block);
 	EState	   *estate = state->css.ss.ps.state;
 	List	   *arguments = NIL;
 	List	   *domains;
@@ -455,14 +456,15 @@ prepare_release(release_state *state, bool tell)
 							list_length(state->block->publics) ?
 							node_evaluate_part(lfirst(lc), state) :
 							node_evaluate(lfirst(lc), econtext));
-	domains = dp_run_decide_keys(state->block, estate, &keys);
-	dp_bridge_point_begin(&pointer, estate->es_sourceText);
-	spec = dp_run_prepare(state->block, &state->standing, arguments, domains,
-						  &bounds, estate->es_snapshot, &pointer.location);
+	domains = dp_prepare_decide_keys(state->block, estate, &keys);
+	dp_base_point_begin(&pointer, estate->es_sourceText);
+	spec = dp_prepare_release(state->block, &state->standing, arguments,
+							  domains,
+							  &bounds, estate->es_snapshot, &pointer.location);
 	spec->settled_keys = keys;
-	dp_bridge_point_end(&pointer);
-	dp_run_check_prices(spec, &state->standing);
-	dp_measure_check_cost(spec, tell);
+	dp_base_point_end(&pointer);
+	dp_prepare_check_prices(spec, &state->standing);
+	dp_aggregates_check_cost(spec, tell);
 	return spec;
 }
 
@@ -494,7 +496,7 @@ renew_standing(release_state *state)
 		state->stamp.ended == now.ended;
 
 	if (!stamped ||
-		!dp_bridge_same_caches(&state->stamp.caches, &now.caches) ||
+		!dp_base_same_caches(&state->stamp.caches, &now.caches) ||
 		(!same && !is_just_begun(state)) ||
 		dp_ledger_is_renewed(&state->standing, GetCurrentTimestamp()))
 	{
@@ -513,8 +515,8 @@ want_job(const release_state *state, const dp_release_spec *spec)
 
 	foreach(lc, state->relations)
 		named = lappend_oid(named, RelationGetRelid((Relation) lfirst(lc)));
-	return dp_run_want_job(state->shared->nonce, state->shared->index,
-						   &state->stamp, &state->standing, named, spec);
+	return dp_answers_want_job(state->shared->nonce, state->shared->index,
+							   &state->stamp, &state->standing, named, spec);
 }
 
 /* Have the release find a stored answer, or make one. */
@@ -527,18 +529,19 @@ look_for_answer(release_state *state, const dp_stamp *stamp, bool stamped)
 	dp_shared_store *shared = state->shared;
 	bool		same = renew_standing(state);
 	dp_release_spec *spec = prepare_release(state, true);
-	bool		follows = dp_run_follows_from_plan(spec, scan->custom_exprs,
+	bool		follows = dp_answers_follows_from_plan(spec,
+													   scan->custom_exprs,
 											   estate->es_param_list_info);
 
 	shared->spec = spec;
-	shared->others = dp_run_find_others(spec);
+	shared->others = dp_prepare_find_others(spec);
 	shared->store = dp_run_release(spec, &state->standing, estate, result,
 								   same && follows ?
 								   want_job(state, spec) : NULL,
 								   &shared->stored_at);
 	if (shared->stored_at != 0 && stamped && follows)
-		dp_run_keep(shared->nonce, shared->index, stamp, &state->standing,
-					result, shared->stored_at, shared->store);
+		dp_answers_keep(shared->nonce, shared->index, stamp, &state->standing,
+						result, shared->stored_at, shared->store);
 }
 
 static void
@@ -553,14 +556,14 @@ run_release(release_state *state)
 	bool		stamped;
 
 	if (state->job != 0)
-		shared->store = dp_run_do_kept_job(state->job, shared->nonce,
-										   shared->index,
-										   state->css.ss.ps.state, result);
+		shared->store = dp_answers_do_kept_job(state->job, shared->nonce,
+											   shared->index,
+											   state->css.ss.ps.state, result);
 	if (shared->store == NULL)
 	{
-		shared->store = dp_run_give_kept(shared->nonce, shared->index, result,
-										 &stamp, &stamped,
-										 &shared->stored_at);
+		shared->store = dp_answers_give_kept(shared->nonce, shared->index,
+											 result, &stamp, &stamped,
+											 &shared->stored_at);
 		if (shared->store == NULL)
 			look_for_answer(state, &stamp, stamped);
 	}
@@ -604,7 +607,7 @@ next_stored(ScanState *node)
 	if (!tuplestore_gettupleslot(state->shared->store, forward, true,
 								 state->minimal))
 		return slot;
-	return dp_run_show_stored(slot, state->minimal);
+	return dp_joined_show_stored(slot, state->minimal);
 }
 
 static TupleTableSlot *
@@ -622,8 +625,8 @@ node_next_row(ScanState *node)
 		ResetExprContext(econtext);
 		slot = next_stored(node);
 	} while (!TupIsNull(slot) &&
-			 !dp_run_may_have_rows(state->conditions, state->shared->others,
-								   slot, econtext));
+			 !dp_prepare_may_have_rows(state->conditions,
+									   state->shared->others, slot, econtext));
 	return slot;
 }
 
@@ -686,5 +689,5 @@ explain_release(CustomScanState *node, List *ancestors, ExplainState *es)
 		ActiveSnapshotSet())
 		stored_at = dp_run_look_ahead(spec, &state->standing, estate,
 									  state->minimal->tts_tupleDescriptor);
-	dp_run_explain(spec, charged, stored_at, estate, es);
+	dp_explain_release(spec, charged, stored_at, estate, es);
 }

@@ -72,8 +72,8 @@ static void
 kept_plan_read_settings(plan_settings *out)
 {
 	memset(out, 0, sizeof(*out));
-	out->suppresses = dp_bridge_suppresses();
-	out->splits = dp_bridge_splits();
+	out->suppresses = dp_base_suppresses();
+	out->splits = dp_base_splits();
 	out->max_groups = dp_setting_max_groups;
 	out->max_keys = dp_setting_max_keys;
 	out->max_rows = dp_setting_max_rows;
@@ -141,8 +141,8 @@ is_same_to_caches(const dp_kept_plan *plan)
 {
 	dp_caches	now;
 
-	return dp_bridge_read_caches(&now) &&
-		dp_bridge_same_caches(&plan->caches, &now);
+	return dp_base_read_caches(&now) &&
+		dp_base_same_caches(&plan->caches, &now);
 }
 
 static void
@@ -211,7 +211,7 @@ dp_run_want_plan(Query *query, const char *text, int options,
 	MemoryContext old;
 	uint32		hash;
 
-	if (!kept_plan_may_keep(text, params) || !dp_bridge_read_caches(&caches))
+	if (!kept_plan_may_keep(text, params) || !dp_base_read_caches(&caches))
 		return NULL;
 	hash = hash_text(text);
 	if (last_hash[hash % PLACES] != hash)
@@ -219,7 +219,7 @@ dp_run_want_plan(Query *query, const char *text, int options,
 		last_hash[hash % PLACES] = hash;
 		return NULL;
 	}
-	if (dp_bridge_contains((Node *) query, calls_sql, NULL, 0))
+	if (dp_base_contains((Node *) query, calls_sql, NULL, 0))
 		return NULL;
 	context = AllocSetContextCreate(CurrentMemoryContext, "dp_pg kept plan",
 									ALLOCSET_SMALL_SIZES);

@@ -63,15 +63,15 @@ lacks(Query *level)
 {
 	ListCell   *lc;
 
-	if (!dp_bridge_has_rights(level) ||
-		(level->rtable == NIL && dp_rewrite_may_lack_statistics()))
+	if (!dp_base_has_rights(level) ||
+		(level->rtable == NIL && dp_transparent_may_lack_statistics()))
 		return true;
 	foreach(lc, level->rtable)
 	{
 		Oid			relid = lfirst_node(RangeTblEntry, lc)->relid;
 
 		if (OidIsValid(relid) && relid < FirstNormalObjectId &&
-			dp_rewrite_may_lack_statistics())
+			dp_transparent_may_lack_statistics())
 			return true;
 	}
 	return false;

@@ -69,7 +69,7 @@ static void
 raise_refusal(const dp_refusal *refusal)
 {
 	if (refusal != NULL)
-		dp_bridge_raise_refusal(refusal, NULL);
+		dp_base_raise_refusal(refusal, NULL);
 }
 
 /* A plan whose rights are held costs one more check of rights on tables. */
@@ -81,7 +81,7 @@ planner_start_executor(QueryDesc *desc, int flags)
 	if (!IsParallelWorker())
 	{
 		dp_compat_plan_level(desc->plannedstmt, &level);
-		raise_refusal(dp_run_refuse_entries(&level));
+		raise_refusal(dp_rights_refuse_entries(&level));
 	}
 	if (next_start != NULL)
 		next_start(desc, flags);
@@ -133,7 +133,7 @@ forbid_named(const RangeVar *name, const char *hint)
 		return;
 	relid = find_unreadable(named);
 	if (OidIsValid(relid))
-		raise_refusal(dp_run_make_refusal(named, relid, NULL, hint));
+		raise_refusal(dp_rights_make_refusal(named, relid, NULL, hint));
 }
 
 static void
@@ -177,10 +177,10 @@ planner_process_utility(PlannedStmt *statement, const char *query,
 static void
 denial_init(void)
 {
-	dp_bridge_add_hook(&ExecutorStart_hook, planner_start_executor,
-					   &next_start);
-	dp_bridge_add_hook(&ProcessUtility_hook, planner_process_utility,
-					   &next_utility);
+	dp_base_add_hook(&ExecutorStart_hook, planner_start_executor,
+					 &next_start);
+	dp_base_add_hook(&ProcessUtility_hook, planner_process_utility,
+					 &next_utility);
 }
 
 /* The blocks of one planner call; on the stack of planner_hook_main. */
@@ -225,7 +225,7 @@ find_marker(void)
 		CacheRegisterSyscacheCallback(NAMESPACEOID, forget_marker, (Datum) 0);
 		marker_callback = true;
 	}
-	namespace = dp_bridge_catalog_namespace();
+	namespace = dp_base_catalog_namespace();
 	if (!OidIsValid(namespace))
 		return InvalidOid;
 	marker_cache = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
@@ -369,17 +369,17 @@ split_query(planner_call *call, Query *query, const char *text)
 	call->marker = find_marker();
 	if (!OidIsValid(call->marker))
 		return;
-	if (dp_bridge_contains((Node *) query, is_forged_marker, &call->marker, 0))
+	if (dp_base_contains((Node *) query, is_forged_marker, &call->marker, 0))
 		raise_forged_marker();
-	dp_bridge_check_status(dp_mech_random_bytes(dp_bridge_source(),
-												&call->nonce,
-												sizeof(call->nonce)),
-						   "draw a nonce");
-	refusal = dp_block_split_all(query, planner_take_block, call,
-								 &call->inval_items);
+	dp_base_check_status(dp_noise_random_bytes(dp_base_source(),
+											   &call->nonce,
+											   sizeof(call->nonce)),
+						 "draw a nonce");
+	refusal = dp_split_all(query, planner_take_block, call,
+						   &call->inval_items);
 	if (refusal != NULL)
-		dp_bridge_raise_refusal(refusal, text);
-	share = dp_measure_count_share(call->blocks);
+		dp_base_raise_refusal(refusal, text);
+	share = dp_aggregates_count_share(call->blocks);
 	foreach(lc, call->blocks)
 	{
 		((dp_block *) lfirst(lc))->share = share;
@@ -390,7 +390,7 @@ split_query(planner_call *call, Query *query, const char *text)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("private aggregate at an unsupported place")));
 	if (call->blocks != NIL)
-		dp_block_guard_released(query, call->marker);
+		dp_split_guard_released(query, call->marker);
 	if (call->tells)
 		tell_error_alone();
 }
@@ -436,11 +436,11 @@ rewrite_query(Query *query, const char *text)
 	if (!dp_setting_transparent ||
 		(text != NULL && strcmp(text, DP_PRIVATE_QUERY_TEXT) == 0))
 		return false;
-	refusal = dp_rewrite_query(query, text, &changed);
+	refusal = dp_transparent_query(query, text, &changed);
 	if (refusal != NULL)
-		dp_bridge_raise_refusal(refusal, text);
+		dp_base_raise_refusal(refusal, text);
 	if (changed)
-		dp_block_recount_with(query);
+		dp_rowsets_recount_with(query);
 	return changed;
 }
 
@@ -486,33 +486,33 @@ plan_statement(Query *query, const char *text, int options,
 	bool		closed;
 
 	dp_run_forbid_loud();
-	if (dp_run_is_inner(query, text))
-		return dp_run_plan_met(hand_on, query, text, options, params);
+	if (dp_inner_is_ours(query, text))
+		return dp_inner_plan_met(hand_on, query, text, options, params);
 	if (dp_run_is_ordinary(query))
 	{
 		plan = hand_on(query, text, options, params);
 		plan->dependsOnRole |= depends_on_role(plan);
 		return plan;
 	}
-	closed = dp_rewrite_close_statistics(query);
+	closed = dp_transparent_close_statistics(query);
 	plan = alone ? dp_run_find_plan(query, text, options, params) : NULL;
 	if (plan != NULL)
 		return plan;
 	/* with every right, nothing is private */
-	lacks = dp_run_lacks_right(query);
+	lacks = dp_rights_lacks_right(query);
 	changed = lacks && rewrite_query(query, text);
 	if (changed)
-		lacks = dp_run_lacks_right(query);
+		lacks = dp_rights_lacks_right(query);
 	memset(&call, 0, sizeof(call));
 	inlines = dp_run_may_hold_block(query);
 	if (inlines && alone)
 		wanted = dp_run_want_plan(query, text, options, params);
 	/* without a right, it may ask for public keys only */
-	if (inlines || (lacks && dp_run_reaches_protected(query)))
+	if (inlines || (lacks && dp_rights_reaches_protected(query)))
 	{
 		split_query(&call, query, text);
-		dp_block_recount_with(query);
-		dp_run_check_rights_first(query);
+		dp_rowsets_recount_with(query);
+		dp_rights_check_first(query);
 	}
 	if (call.blocks != NIL)
 		options &= ~CURSOR_OPT_PARALLEL_OK;
@@ -545,7 +545,7 @@ static PlannedStmt *
 plan_release_query(Query *query, const char *text, int options,
 				   ParamListInfo params)
 {
-	dp_inner_planning *inner = dp_run_leave_inner();
+	dp_inner_planning *inner = dp_inner_leave();
 	PlannedStmt *volatile plan = NULL;
 
 	if (inner == NULL)
@@ -556,7 +556,7 @@ plan_release_query(Query *query, const char *text, int options,
 	}
 	PG_FINALLY();
 	{
-		dp_run_enter_inner(inner);
+		dp_inner_enter(inner);
 	}
 	PG_END_TRY();
 	return plan;
@@ -600,12 +600,12 @@ void
 dp_run_init(void)
 {
 	dp_run_node_init();
-	dp_run_shared_rows_init();
+	dp_joined_shared_rows_init();
 	dp_run_quiet_init();
-	dp_run_public_plan_init();
+	dp_inner_public_plan_init();
 	dp_run_work_init();
 	denial_init();
-	dp_bridge_add_hook(&planner_hook, plan_release_query, &previous_planner);
-	dp_bridge_add_hook(&set_rel_pathlist_hook, add_release_path,
-					   &previous_pathlist);
+	dp_base_add_hook(&planner_hook, plan_release_query, &previous_planner);
+	dp_base_add_hook(&set_rel_pathlist_hook, add_release_path,
+					 &previous_pathlist);
 }

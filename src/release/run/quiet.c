@@ -35,7 +35,7 @@ static void
 keep_from_client(ErrorData *edata)
 {
 	if (edata->elevel == LOG && edata->output_to_client &&
-		dp_bridge_has_others_rights())
+		dp_base_has_others_rights())
 		edata->output_to_client = false;
 	if (next_emit_log)
 		next_emit_log(edata);
@@ -52,7 +52,7 @@ void
 dp_run_forbid_loud(void)
 {
 	if (client_min_messages > LOG || log_min_messages == LOG ||
-		log_min_messages <= ERROR || !dp_bridge_has_others_rights())
+		log_min_messages <= ERROR || !dp_base_has_others_rights())
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -98,7 +98,7 @@ forbid_talkative(void)
 {
 	const char *setting;
 
-	if (!dp_bridge_has_others_rights())
+	if (!dp_base_has_others_rights())
 		return;
 	if (is_on("plpgsql.print_strict_params"))
 		setting = "plpgsql.print_strict_params";
@@ -108,7 +108,7 @@ forbid_talkative(void)
 		setting = "plpgsql.extra_warnings";
 	else
 		return;
-	if (!OidIsValid(dp_bridge_extension_oid()))
+	if (!OidIsValid(dp_base_extension_oid()))
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -137,6 +137,6 @@ enter_function(FmgrHookEventType event, FmgrInfo *flinfo, Datum *arg)
 void
 dp_run_quiet_init(void)
 {
-	dp_bridge_add_hook(&emit_log_hook, keep_from_client, &next_emit_log);
-	dp_bridge_add_hook(&fmgr_hook, enter_function, &next_fmgr);
+	dp_base_add_hook(&emit_log_hook, keep_from_client, &next_emit_log);
+	dp_base_add_hook(&fmgr_hook, enter_function, &next_fmgr);
 }

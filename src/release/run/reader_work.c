@@ -85,7 +85,7 @@ dp_run_fill_job(const dp_release *release, dp_reader_job *job)
 	input->arguments = spec->arguments;
 	for (i = 0; i < spec->nkeys; i++)
 		input->domains = lappend(input->domains,
-								 dp_places_domain_to_list(spec->domains[i]));
+								 dp_domains_to_list(spec->domains[i]));
 	input->aggregates = spec->exact;
 	for (i = 0; i < release->result->natts; i++)
 		input->types = lappend_oid(input->types,
@@ -104,7 +104,7 @@ dp_run_fill_job(const dp_release *release, dp_reader_job *job)
 	job->local = release->standing->exempt;
 	if (release->joined != NULL)
 	{
-		job->source = dp_run_next_joined;
+		job->source = dp_joined_next;
 		job->source_context = release->joined;
 	}
 }
@@ -138,10 +138,10 @@ begin(const Node *sent, const void *data, dp_reader_source source,
 	ListCell   *lc;
 
 	foreach(lc, input->domains)
-		domains = lappend(domains, dp_places_domain_from_list(lfirst(lc)));
-	spec = dp_run_prepare(input->block, &asked->standing, input->arguments,
-						  domains, &asked->bounds, GetActiveSnapshot(),
-						  &location);
+		domains = lappend(domains, dp_domains_from_list(lfirst(lc)));
+	spec = dp_prepare_release(input->block, &asked->standing, input->arguments,
+							  domains, &asked->bounds, GetActiveSnapshot(),
+							  &location);
 	if (spec->charge.epsilon != charge->epsilon ||
 		spec->charge.rho != charge->rho ||
 		spec->charge.delta != charge->delta ||
@@ -151,13 +151,14 @@ begin(const Node *sent, const void *data, dp_reader_source source,
 				 errmsg("declarations of a private relation changed while it "
 						"was asked")));
 	/* the workers' processors are free when helpers choose */
-	work->cells = dp_measure_cells_create(spec, asked->workers);
+	work->cells = dp_aggregates_cells_create(spec, asked->workers);
 	work->result = make_descriptor(input->types);
 	limits.fanout = asked->joined.fanout;
 	if (spec->many)
-		dp_run_set_levels(input->block, dp_measure_row_bytes(spec),
-						  asked->joined.widest, &limits);
-	work->named = dp_run_named_create(input->block, &limits, source, context);
+		dp_joined_set_levels(input->block, dp_aggregates_row_bytes(spec),
+							 asked->joined.widest, &limits);
+	work->named = dp_joined_named_create(input->block, &limits, source,
+										 context);
 	return work;
 }
 
@@ -166,13 +167,13 @@ environment(void *state)
 {
 	release_work *work = state;
 
-	return work->named == NULL ? NULL : dp_run_named_environment(work->named);
+	return work->named == NULL ? NULL : dp_joined_environment(work->named);
 }
 
 static DestReceiver *
 scan(void *state, int n)
 {
-	return dp_run_named_scan(((release_work *) state)->named, n);
+	return dp_joined_named_scan(((release_work *) state)->named, n);
 }
 
 static bool
@@ -180,14 +181,14 @@ next(void *state)
 {
 	release_work *work = state;
 
-	dp_measure_cells_end_part(work->cells);
-	return dp_run_named_next(work->named);
+	dp_aggregates_cells_end_part(work->cells);
+	return dp_joined_named_next(work->named);
 }
 
 static DestReceiver *
 receiver(void *state)
 {
-	return dp_measure_cells_receiver(((release_work *) state)->cells);
+	return dp_aggregates_cells_receiver(((release_work *) state)->cells);
 }
 
 static void
@@ -195,7 +196,7 @@ finish(void *state, dp_reader_sink sink, void *context)
 {
 	release_work *work = state;
 
-	dp_measure_cells_release(work->cells, work->result, sink, context);
+	dp_aggregates_cells_release(work->cells, work->result, sink, context);
 }
 
 static const dp_reader_methods methods = {

@@ -101,7 +101,7 @@ receive_scalar(TupleTableSlot *slot, DestReceiver *self)
 static void
 scalar_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
 {
-	dp_run_check_columns(typeinfo, ((scalar_receiver *) self)->targets);
+	dp_joined_check_columns(typeinfo, ((scalar_receiver *) self)->targets);
 }
 
 /*
@@ -134,8 +134,8 @@ run_subquery(const dp_block *block, Query *subquery, const dp_inner *run)
 
 	if (run->named)
 		dp_ledger_act_as_asker(&acting, false);
-	plan = dp_run_plan_subquery(block, subquery, run->params);
-	dp_run_execute(plan, DP_PRIVATE_QUERY_TEXT, &scalar.receiver,
+	plan = dp_joined_plan_subquery(block, subquery, run->params);
+	dp_joined_execute(plan, DP_PRIVATE_QUERY_TEXT, &scalar.receiver,
 					   run->params, run->environment);
 	if (run->named)
 		dp_ledger_act_as_before(&acting);
@@ -227,20 +227,21 @@ count_private_names(const dp_block *block)
 }
 
 /*
- * dp_run_make_ready
+ * dp_run_fill_parameters
  *	  Set run->ready, the queries over protected relations: run the block's
  *	  subqueries, unless run->unknown, fill in their values, take rights, and
  *	  prove what the block relies on.  `inner` is the block's own query; `part`
  *	  is the value of its part, or NULL.  Returns the own query.  Requires an
  *	  active snapshot, which is that of the reading.
  *
- * Errors: those of dp_run_take_rights and dp_run_prove; 0A000 if rewriting
+ * Errors: those of dp_rights_take and dp_rights_prove; 0A000 if rewriting
  * added something to a query that must not see private rows; those of
- * dp_rules_settle_policies.
+ * dp_expressions_settle_policies.
  */
 Query *
-dp_run_make_ready(const dp_block *block, const dp_ledger_standing *standing,
-				  Query *inner, Const *part, dp_inner *run)
+dp_run_fill_parameters(const dp_block *block,
+					   const dp_ledger_standing *standing,
+					   Query *inner, Const *part, dp_inner *run)
 {
 	made_up		values = {NIL, part, run->unknown};
 	const dp_ready *own;
@@ -251,19 +252,19 @@ dp_run_make_ready(const dp_block *block, const dp_ledger_standing *standing,
 								   run_subquery(block, lfirst(lc), run));
 	if (values.constants != NIL || values.part != NULL)
 		inner = (Query *) fill_params_mutator((Node *) inner, &values);
-	run->ready = dp_run_list_private(block, inner);
+	run->ready = dp_rights_list_private(block, inner);
 	foreach(lc, run->ready)
 	{
 		Query	   *query = ((dp_ready *) lfirst(lc))->query;
 		dp_refusal *refusal;
 
-		dp_rules_settle_policies(query);
-		refusal = dp_rules_check_query(query);
+		dp_expressions_settle_policies(query);
+		refusal = dp_expressions_check_query(query);
 		if (refusal != NULL)
-			dp_bridge_raise_refusal(refusal, NULL);
+			dp_base_raise_refusal(refusal, NULL);
 	}
-	dp_run_take_rights(block, standing, run->ready);
-	dp_run_prove(block, run->ready);
+	dp_rights_take(block, standing, run->ready);
+	dp_rights_prove(block, run->ready);
 	own = linitial(run->ready);
 	run->facts.private_names = count_private_names(block);
 	run->facts.relid = own->relid;
@@ -305,7 +306,7 @@ ready_release(dp_release *release)
 	const dp_release_spec *spec = release->spec;
 	Query	   *inner = copyObject(spec->block->inner);
 	List	   *targets =
-	list_copy_head(inner->targetList, dp_block_first_aggregate(spec->block));
+	list_copy_head(inner->targetList, dp_rowsets_first_aggregate(spec->block));
 	ListCell   *lc;
 
 	foreach(lc, (List *) copyObject(spec->exact))
@@ -313,15 +314,16 @@ ready_release(dp_release *release)
 						  makeTargetEntry(lfirst(lc), list_length(targets) + 1,
 										  pstrdup("exact"), false));
 	inner->targetList = targets;
-	release->inner = dp_run_make_ready(spec->block, release->standing, inner,
-									   spec->part_value, &release->run);
+	release->inner = dp_run_fill_parameters(spec->block, release->standing,
+											inner,
+											spec->part_value, &release->run);
 }
 
 /* Up to this fanout, joined rows may be spooled to disk as they are. */
 #define MOST_AS_THEY_COME 8
 
 /*
- * dp_run_find_way
+ * dp_run_choose_gathering
  *	  The block, or an equivalent one: if one protected relation is joined and
  *	  each of its rows makes many, its rows are gathered by unit, too, so that
  *	  joined rows stay in memory (units/gather.c). row: bytes of a row
@@ -330,24 +332,24 @@ ready_release(dp_release *release)
  * Errors: 54000 one row may be joined with too many.
  */
 dp_block *
-dp_run_find_way(dp_block *block, Size row, int64 counted,
-				const dp_joined_sizes *joined)
+dp_run_choose_gathering(dp_block *block, Size row, int64 counted,
+						const dp_joined_sizes *joined)
 {
 	dp_gather_limits limits = {.fanout = joined->fanout};
 	bool		several = count_private_names(block) > 0;
 	Size		least;
 
-	if (dp_block_joins_once(block))
-		dp_run_check_once(block, joined->fanout);
+	if (dp_rowsets_joins_once(block))
+		dp_joined_check_once(block, joined->fanout);
 	if (!several && joined->fanout <= MOST_AS_THEY_COME)
 		return block;
 	if (!several)
-		block = dp_block_name_private(block);
-	dp_run_set_levels(block, row, joined->widest, &limits);
-	least = dp_run_least_bytes(&limits);
-	dp_run_check_fanout(joined->fanout, least);
-	dp_run_tell_room(joined->fanout, least, counted,
-					 !dp_block_joins_plainly(block->inner));
+		block = dp_rowsets_name_private(block);
+	dp_joined_set_levels(block, row, joined->widest, &limits);
+	least = dp_joined_least_bytes(&limits);
+	dp_joined_check_fanout(joined->fanout, least);
+	dp_joined_notice_room(joined->fanout, least, counted,
+						  !dp_rowsets_joins_plainly(block->inner));
 	return block;
 }
 
@@ -356,13 +358,15 @@ choose_way(const dp_release_spec *spec, const dp_joined_sizes *sizes)
 {
 	bool		bounded = spec->many && !spec->block->single;
 
-	return dp_run_find_way(spec->block,
-						   spec->many ? dp_measure_row_bytes(spec) : 0,
-						   !bounded ? 1 :
-						   dp_run_fanout_multiply(spec->max_rows,
-												  spec->nkeys == 0 ? 1 :
-												  spec->max_keys),
-						   sizes);
+	return dp_run_choose_gathering(spec->block,
+								   spec->many ?
+								   dp_aggregates_row_bytes(spec) : 0,
+								   !bounded ? 1 :
+								   dp_joined_fanout_multiply(spec->max_rows,
+															 spec->nkeys == 0 ?
+															 1 :
+															 spec->max_keys),
+								   sizes);
 }
 
 /* The release was charged (dp_reader_charge): remember it. */
@@ -371,7 +375,7 @@ remember_release(void *context)
 {
 	const dp_release *release = context;
 
-	dp_run_remember(release->spec, &release->receipt);
+	dp_explain_remember(release->spec, &release->receipt);
 }
 
 /* Plan the release, and set what a reader needs for it. */
@@ -383,36 +387,36 @@ make_job(dp_release *release, dp_reader_job *job)
 	memset(job, 0, sizeof(*job));
 	job->memory = spec->memory;
 	job->row = spec->row;
-	dp_measure_group_by_place(spec, release->inner);
-	dp_run_plan_job(spec->block, &release->run, run_find_workers(spec),
-					release->joined, job);
+	dp_aggregates_group_by_place(spec, release->inner);
+	dp_inner_plan_job(spec->block, &release->run, run_find_workers(spec),
+					  release->joined, job);
 	dp_run_fill_job(release, job);
 }
 
 /* Plan a release, charge it, and take the rows that a reader returns. */
 static void
-read_release(dp_release *release, dp_run_rows *rows)
+read_release(dp_release *release, dp_kept_rows *rows)
 {
 	const dp_release_spec *spec = release->spec;
 	dp_kept_job *wanted = release->wanted;
 	dp_reader_job job;
 
 	make_job(release, &job);
-	dp_run_request(spec, &release->request);
+	dp_prepare_request(spec, &release->request);
 	job.request = &release->request;
 	job.receipt = &release->receipt;
-	if (wanted != NULL && !dp_run_seal_job(wanted, &job))
+	if (wanted != NULL && !dp_answers_seal_job(wanted, &job))
 		wanted = NULL;
 	rows->slot = MakeSingleTupleTableSlot(release->result,
 										  &TTSOpsMinimalTuple);
 	if (spec->undeclared)
-		rows->order = dp_run_order_begin(spec, release->result);
-	dp_reader_run(&job, remember_release, release, dp_run_store_row, rows);
+		rows->order = dp_prepare_order_begin(spec, release->result);
+	dp_reader_run(&job, remember_release, release, dp_answers_store_row, rows);
 	if (rows->order != NULL)
-		dp_run_order_end(rows->order, rows->slot, rows->store);
+		dp_prepare_order_end(rows->order, rows->slot, rows->store);
 	ExecDropSingleTupleTableSlot(rows->slot);
 	if (wanted != NULL)
-		dp_run_keep_job(wanted);
+		dp_answers_keep_job(wanted);
 }
 
 /*
@@ -420,18 +424,18 @@ read_release(dp_release *release, dp_run_rows *rows)
  * 0.
  */
 static TimestampTz
-answer_release(dp_release *release, dp_run_rows *rows)
+answer_release(dp_release *release, dp_kept_rows *rows)
 {
-	dp_run_stored stored;
+	dp_answer_stored stored;
 
-	dp_run_find_answer(release, true, &stored);
+	dp_answers_find(release, true, &stored);
 	if (stored.found)
 	{
-		dp_run_give_answer(release, &stored, rows->store);
+		dp_answers_give(release, &stored, rows->store);
 		return stored.answer.at;
 	}
 	read_release(release, rows);
-	dp_run_keep_answer(release, &stored, rows->store);
+	dp_answers_keep_stored(release, &stored, rows->store);
 	return 0;
 }
 
@@ -446,7 +450,7 @@ dp_run_release(const dp_release_spec *spec, const dp_ledger_standing *standing,
 			   EState *estate, TupleDesc result, dp_kept_job *wanted,
 			   TimestampTz *stored_at)
 {
-	dp_run_rows rows = {tuplestore_begin_heap(true, false, work_mem)};
+	dp_kept_rows rows = {tuplestore_begin_heap(true, false, work_mem)};
 	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext,
 											   "dp_pg release",
 											   ALLOCSET_DEFAULT_SIZES);
@@ -458,34 +462,34 @@ dp_run_release(const dp_release_spec *spec, const dp_ledger_standing *standing,
 	release_init(&release, spec, standing, estate, result);
 	release.wanted = wanted;
 	PushActiveSnapshot(estate->es_snapshot);
-	if (dp_run_is_free(spec))
+	if (dp_prepare_is_free(spec))
 	{
 		/* the public values of all groups, and nothing else */
-		dp_run_check_joined(spec->block, &release.run);
+		dp_joined_check(spec->block, &release.run);
 		rows.slot = MakeSingleTupleTableSlot(result, &TTSOpsMinimalTuple);
-		dp_measure_cells_release(dp_measure_cells_create(spec, 0), result,
-								 dp_run_store_row, &rows);
+		dp_aggregates_cells_release(dp_aggregates_cells_create(spec, 0),
+									result, dp_answers_store_row, &rows);
 		ExecDropSingleTupleTableSlot(rows.slot);
 	}
 	else
 	{
-		dp_run_check_preconditions();
-		dp_bridge_progress_begin(DP_WORK_QUERY, spec->block->relid, 0);
-		dp_bridge_progress(DP_PHASE_JOINING, 0);
-		release.joined = dp_run_read_joined(spec->block, &release.run);
-		release.sizes = dp_run_get_joined_sizes(release.joined);
+		dp_inner_check_preconditions();
+		dp_base_progress_begin(DP_WORK_QUERY, spec->block->relid, 0);
+		dp_base_progress(DP_PHASE_JOINING, 0);
+		release.joined = dp_joined_read(spec->block, &release.run);
+		release.sizes = dp_joined_get_sizes(release.joined);
 		if (release.joined != NULL)
 		{
-			dp_run_tell_lost(spec, release.sizes.matched);
+			dp_joined_notice_lost(spec, release.sizes.matched);
 			joining = *spec;
 			joining.block = choose_way(spec, &release.sizes);
 			release.spec = &joining;
 			release.by_units = joining.block != spec->block;
 		}
 		ready_release(&release);
-		dp_bridge_progress(DP_PHASE_READING, 0);
+		dp_base_progress(DP_PHASE_READING, 0);
 		*stored_at = answer_release(&release, &rows);
-		dp_bridge_progress_end();
+		dp_base_progress_end();
 	}
 	PopActiveSnapshot();
 	MemoryContextSwitchTo(old);
@@ -511,21 +515,21 @@ dp_run_look_ahead(const dp_release_spec *spec,
 {
 	const dp_block *block = spec->block;
 	dp_release	release;
-	dp_run_stored stored = {false};
+	dp_answer_stored stored = {false};
 	dp_reader_job job;
 
-	if (dp_run_is_free(spec))
+	if (dp_prepare_is_free(spec))
 		return 0;
 	release_init(&release, spec, standing, estate, result);
 	release.run.unknown = block->subqueries != NIL ||
 		(estate->es_top_eflags & DP_COMPAT_NO_VALUES) != 0;
 	release.run.facts.shares_rows = true;
-	release.sizes = dp_run_get_joined_sizes(NULL);
+	release.sizes = dp_joined_get_sizes(NULL);
 	if (block->sources != NIL)
 		(void) choose_way(spec, &release.sizes);
 	ready_release(&release);
 	if (!release.run.unknown && block->sources == NIL)
-		dp_run_find_answer(&release, false, &stored);
+		dp_answers_find(&release, false, &stored);
 	if (stored.found)
 		return stored.answer.at;
 	make_job(&release, &job);

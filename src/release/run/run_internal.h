@@ -74,7 +74,7 @@ typedef struct dp_release_input
 {
 	ExtensibleNode node;
 	dp_block   *block;			/* without subqueries, which have run */
-	List	   *arguments;		/* of Const *: for dp_run_prepare */
+	List	   *arguments;		/* of Const *: for dp_prepare_release */
 	List	   *domains;		/* of the keys, each a list */
 	List	   *aggregates;		/* exact ones, of all measurements */
 	List	   *types;			/* OIDs: of the columns of the answer */
