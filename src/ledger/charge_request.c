@@ -474,13 +474,13 @@ dp_ledger_check_place(void)
 }
 
 /*
- * tell_canceled
+ * canceled_context
  *	  For an error context callback: if the statement is canceled while the
  *	  ledger has its request, add to the error what becomes of the charge.  A
  *	  request that no worker has taken is withdrawn.
  */
 static void
-tell_canceled(dp_slot **slot)
+canceled_context(dp_slot **slot)
 {
 	if (geterrcode() != ERRCODE_QUERY_CANCELED || *slot == NULL)
 		return;
@@ -501,9 +501,9 @@ tell_canceled(dp_slot **slot)
 
 /* ErrorContextCallback */
 static void
-charge_tell_canceled(void *arg)
+charge_canceled_context(void *arg)
 {
-	tell_canceled(arg);
+	canceled_context(arg);
 }
 
 /*
@@ -515,8 +515,8 @@ void
 dp_ledger_ask(dp_slot *content, dp_answer *answer)
 {
 	dp_slot    *slot = NULL;
-	ErrorContextCallback callback = {error_context_stack, charge_tell_canceled,
-	&slot};
+	ErrorContextCallback callback = {error_context_stack,
+	charge_canceled_context, &slot};
 	bool		alone;
 
 	fill_asker(content);
@@ -905,11 +905,11 @@ dp_ledger_drop(dp_ledger_deferred *deferred)
 	deferred->slot = NULL;
 }
 
-/* dp_ledger_explain_deferred: tell_canceled for its request. */
+/* dp_ledger_explain_deferred: canceled_context for its request. */
 void
 dp_ledger_explain_deferred(dp_ledger_deferred *deferred)
 {
-	tell_canceled(&deferred->slot);
+	canceled_context(&deferred->slot);
 }
 
 /* dp_ledger_have_charged: see dp_ledger.h. */

@@ -328,7 +328,7 @@ add_cost(target *t, const dp_ledger_request *request)
 }
 
 static void
-tell_batch(const dp_group_batch *g, dp_ledger_receipt *receipt)
+fill_batch_receipt(const dp_group_batch *g, dp_ledger_receipt *receipt)
 {
 	receipt->batch = g->row.id;
 	receipt->batch_queries = g->row.queries;
@@ -403,7 +403,7 @@ close_batch(dp_slot *slot, bool *again, const dp_group_dataset *d,
 	g->row.closed_at = now;
 	g->changed = true;
 	answer->outcome = DP_OUTCOME_ADMITTED;
-	tell_batch(g, &answer->receipt);
+	fill_batch_receipt(g, &answer->receipt);
 }
 
 /* Fill in the line of an admitted request; returns the next free one. */
@@ -489,7 +489,7 @@ find_batch(decision *c)
 	}
 	if (!alive || !(c->paid || c->opens))
 		return true;
-	tell_batch(g, &answer->receipt);
+	fill_batch_receipt(g, &answer->receipt);
 	used = g->row.used >= g->row.queries;
 	if (used == c->opens)
 		return true;
@@ -565,13 +565,13 @@ record_charge(decision *c, dp_ledger_line *line)
 	if (c->paid)
 	{
 		use_batch(c->g, c->payer);
-		tell_batch(c->g, receipt);
+		fill_batch_receipt(c->g, receipt);
 		line->batch = c->g->row.id;
 	}
 	if (c->opens)
 	{
 		decide_open_batch(c->g, request, line, c->payer, b, c->now);
-		tell_batch(c->g, receipt);
+		fill_batch_receipt(c->g, receipt);
 		line->batch = line->id;
 	}
 	if (request->task.kind != DP_TASK_NONE)

@@ -580,7 +580,7 @@ share_views(const char *dataset, const char *role, Oid caller, bool grant)
 
 /* Tell the owner if a new grant ends the renewal, perhaps by omission. */
 static void
-tell_renewal_ends(const dp_budget_row *row, const dp_budget_row *grant)
+notice_renewal_ends(const dp_budget_row *row, const dp_budget_row *grant)
 {
 	char	   *renew;
 
@@ -606,7 +606,7 @@ replace_grant(dp_budget_row *row, const dp_budget_row *grant)
 {
 	TimestampTz now = GetCurrentTimestamp();
 
-	tell_renewal_ends(row, grant);
+	notice_renewal_ends(row, grant);
 	dp_ledger_roll(row, now);
 	if (row->renews != grant->renews ||
 		memcmp(&row->renew, &grant->renew, sizeof(Interval)) != 0)

@@ -760,7 +760,7 @@ read_keys(ArrayType *array, const dp_target *column, int *n)
 
 /* This follows from the declaration alone; no row is counted. */
 static void
-declare_tell_of_nulls(const dp_target *column)
+notice_null_keys(const dp_target *column)
 {
 	ereport(NOTICE,
 			(errmsg("rows where column \"%s\" is NULL are counted nowhere "
@@ -816,7 +816,7 @@ dp_declare_keys(PG_FUNCTION_ARGS)
 						  construct_array(stored, n, TEXTOID, -1, false,
 										  TYPALIGN_INT), other, nulls);
 	if (!nulls)
-		declare_tell_of_nulls(&column);
+		notice_null_keys(&column);
 	dp_protect_invalidate_tree(column.relid);
 	dp_protect_comment(column.relid);
 	PG_RETURN_VOID();

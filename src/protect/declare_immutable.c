@@ -156,14 +156,14 @@ is_value_of(Node *node, int row, AttrNumber attnum)
 
 /* Whether the condition is true whenever the column changes. */
 static bool
-tells_change(Node *condition, AttrNumber attnum)
+covers_change(Node *condition, AttrNumber attnum)
 {
 	ListCell   *lc;
 
 	if (is_orclause(condition))
 	{
 		foreach(lc, ((BoolExpr *) condition)->args)
-			if (tells_change(lfirst(lc), attnum))
+			if (covers_change(lfirst(lc), attnum))
 				return true;
 		return false;
 	}
@@ -198,8 +198,8 @@ is_guard(Relation triggers, HeapTuple tuple, Oid relid, AttrNumber attnum)
 	if (isnull)
 		return true;
 	condition = stringToNode(TextDatumGetCString(stored));
-	return tells_change(condition, attnum) &&
-		(unit == NULL || tells_change(condition, get_attnum(relid, unit)));
+	return covers_change(condition, attnum) &&
+		(unit == NULL || covers_change(condition, get_attnum(relid, unit)));
 }
 
 static bool

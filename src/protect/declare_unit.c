@@ -59,7 +59,7 @@ nullable_column(const dp_relation_row *unit)
  * relation was protected.
  */
 static void
-unit_tell_of_nulls(const dp_relation_row *unit)
+notice_null_units(const dp_relation_row *unit)
 {
 	const char *name = nullable_column(unit);
 
@@ -268,9 +268,9 @@ last_name(const dp_relation_row *row)
 
 /* better: the unit to use instead; NULL if none can be named. */
 static void
-tell_of_lead(const dp_relation_row *unit, const char *dataset,
-			 const unit_lead *lead, const dp_relation_row *row,
-			 const char *better)
+notice_lead(const dp_relation_row *unit, const char *dataset,
+			const unit_lead *lead, const dp_relation_row *row,
+			const char *better)
 {
 	const char *name = get_rel_name(unit->relid);
 	const char *relation = dp_protect_qualified_name(unit->relid);
@@ -314,7 +314,7 @@ is_said_rather(const unit_lead *lead, const char *better,
  * notice if the column is such a unit, or has its name, as a copy of it would.
  */
 static void
-tell_of_leads(const dp_relation_row *unit, const char *dataset)
+notice_leads(const dp_relation_row *unit, const char *dataset)
 {
 	const unit_lead *said = NULL;
 	dp_relation_row said_row;
@@ -342,7 +342,7 @@ tell_of_leads(const dp_relation_row *unit, const char *dataset)
 		better = other;
 	}
 	if (said != NULL)
-		tell_of_lead(unit, dataset, said, &said_row, better);
+		notice_lead(unit, dataset, said, &said_row, better);
 }
 
 /* Whether the path follows this foreign key. */
@@ -368,7 +368,7 @@ is_path(const dp_relation_row *unit, const unit_lead *lead)
  * units.
  */
 static void
-tell_of_columns(const dp_relation_row *unit)
+notice_columns(const dp_relation_row *unit)
 {
 	const unit_lead *said = NULL;
 	char	   *better = NULL;
@@ -416,11 +416,11 @@ void
 dp_protect_notice_unit(const dp_relation_row *unit, const char *dataset)
 {
 	if (unit->has_unit)
-		unit_tell_of_nulls(unit);
+		notice_null_units(unit);
 	if (OidIsValid(unit->unit_through))
-		tell_of_columns(unit);
+		notice_columns(unit);
 	else
-		tell_of_leads(unit, dataset);
+		notice_leads(unit, dataset);
 }
 
 /* ----------------

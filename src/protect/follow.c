@@ -518,7 +518,7 @@ declared_key(const dp_relation_row *row)
 }
 
 static void
-tell_of_key(Oid relid)
+warn_of_key(Oid relid)
 {
 	const char *qualified = dp_protect_qualified_name(relid);
 	ListCell   *cell;
@@ -555,14 +555,14 @@ tell_of_key(Oid relid)
 }
 
 /*
- * tell_lacks
+ * warn_of_lacks
  *	  Warn about a primary key or policies without which queries that were
  *	  answered before are refused or count no rows.
  */
 static void
-tell_lacks(Oid relid)
+warn_of_lacks(Oid relid)
 {
-	tell_of_key(relid);
+	warn_of_key(relid);
 	dp_protect_warn_of_no_policy(relid);
 }
 
@@ -906,7 +906,7 @@ look_at_opened(void)
 		if (opens || list_member_oid(protected, relid))
 			look_at_open(relid);
 		if (list_member_oid(arrived, relid))
-			tell_lacks(relid);
+			warn_of_lacks(relid);
 	}
 	PopActiveSnapshot();
 }

@@ -296,7 +296,7 @@ check_run_timeout(dp_asking *asking)
 									dp_setting_run_timeout))
 		return;
 	settle_charge(asking);
-	ereport(ERROR,				/* tell_canceled says what became of the
+	ereport(ERROR,				/* canceled_context says what became of the
 								 * charge */
 			(errcode(ERRCODE_QUERY_CANCELED),
 			 errmsg("canceling private query due to dp_pg.run_timeout"),
@@ -438,7 +438,7 @@ make_charge(dp_asking *asking)
 
 /* ErrorContextCallback: add to a cancel what became of the charge. */
 static void
-ask_tell_canceled(void *arg)
+ask_canceled_context(void *arg)
 {
 	dp_asking  *asking = arg;
 
@@ -486,7 +486,7 @@ dp_reader_run(const dp_reader_job *job, dp_reader_charge charge,
 			  void *charge_context, dp_reader_sink sink, void *sink_context)
 {
 	dp_asking	asking = {job, charge, charge_context, .entry = -1};
-	ErrorContextCallback callback = {error_context_stack, ask_tell_canceled,
+	ErrorContextCallback callback = {error_context_stack, ask_canceled_context,
 	&asking};
 	StringInfoData message;
 

@@ -275,7 +275,7 @@ give_group(const answer *to, int64 group, const dp_cell *cell, bool told)
 
 /* dp_aggregates_released: returns a released group */
 static void
-give_told(void *context, int64 group)
+give_released(void *context, int64 group)
 {
 	const answer *to = context;
 
@@ -306,7 +306,7 @@ dp_aggregates_cells_release(dp_cells *cells, TupleDesc result,
 	to.own_none = none;
 	if (spec->undeclared)
 		dp_aggregates_units_release(cells->units, cells->cells, cells->width,
-									give_told, &to);
+									give_released, &to);
 	else
 	{
 		if (spec->many)

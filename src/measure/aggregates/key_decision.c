@@ -198,7 +198,7 @@ dp_aggregates_adapt(const dp_release_spec *spec, int64 told)
  *
  * Equal values have the same bytes, and a released group is returned with the
  * values read back from them, so its spelling is not that of a row
- * (domains/told_value.c).
+ * (domains/key_value.c).
  * ----------------
  */
 

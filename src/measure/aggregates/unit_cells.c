@@ -56,9 +56,9 @@ struct dp_measure_units
 	char	   *name;			/* room for one name */
 	MemoryContext context;		/* of this struct and all below it */
 	MemoryContext group;		/* of the group being released */
-	const char *told_name;		/* its name */
+	const char *released_name;	/* its name */
 	dp_aggregates_released told;
-	void	   *told_context;
+	void	   *released_context;
 };
 
 /*
@@ -437,7 +437,7 @@ dp_aggregates_units_finish(dp_measure_units *units, dp_cell *cells, int width,
 
 /* dp_units_releaser: gets the number of released groups */
 static void
-count_told(void *context, int64 told)
+count_released(void *context, int64 told)
 {
 	dp_measure_units *units = context;
 	MemoryContext old = MemoryContextSwitchTo(units->context);
@@ -448,7 +448,7 @@ count_told(void *context, int64 told)
 
 /* dp_units_releaser: begins a released group */
 static void
-begin_told(void *context, int64 group, const char *name, Size length)
+begin_released(void *context, int64 group, const char *name, Size length)
 {
 	dp_measure_units *units = context;
 	const dp_release_spec *spec = units->spec;
@@ -457,7 +457,7 @@ begin_told(void *context, int64 group, const char *name, Size length)
 
 	MemoryContextReset(units->group);
 	old = MemoryContextSwitchTo(units->group);
-	units->told_name = name;
+	units->released_name = name;
 	memset(units->cells, 0, sizeof(dp_cell) * units->width);
 	for (i = 0; i < spec->nmeasures; i++)
 		if (spec->measures[i].bound.kind == DP_UNITS_DISTINCT)
@@ -468,14 +468,14 @@ begin_told(void *context, int64 group, const char *name, Size length)
 
 /* dp_units_sink: all parts belong to one group */
 static void
-add_told(void *context, int64 group, int column, const dp_units_part *part)
+add_released(void *context, int64 group, int column, const dp_units_part *part)
 {
 	bounded_add_part(context, 0, column, part);
 }
 
 /* dp_units_releaser: ends a released group */
 static void
-end_told(void *context, int64 group)
+end_released(void *context, int64 group)
 {
 	dp_measure_units *units = context;
 	int			i;
@@ -483,7 +483,7 @@ end_told(void *context, int64 group)
 	for (i = 0; i < units->spec->nmeasures; i++)
 		if (units->distinct[i] != NULL)
 			bounded_add_distinct(units, i);
-	units->told(units->told_context, group);
+	units->told(units->released_context, group);
 }
 
 /*
@@ -496,14 +496,14 @@ void
 dp_aggregates_units_release(dp_measure_units *units, dp_cell *cells, int width,
 							dp_aggregates_released told, void *context)
 {
-	static const dp_units_releaser teller = {count_told, begin_told, add_told,
-	end_told};
+	static const dp_units_releaser teller = {count_released, begin_released,
+	add_released, end_released};
 
 	units->cells = cells;
 	units->width = width;
 	units->keep = units->group;
 	units->told = told;
-	units->told_context = context;
+	units->released_context = context;
 	dp_units_release(units->bounder, &teller, units);
 }
 
@@ -516,7 +516,8 @@ void
 dp_aggregates_units_released_keys(const dp_measure_units *units, Datum *values,
 								  bool *nulls)
 {
-	dp_aggregates_names_read(units->names, units->told_name, values, nulls);
+	dp_aggregates_names_read(units->names, units->released_name, values,
+							 nulls);
 }
 
 /*

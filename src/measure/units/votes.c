@@ -302,7 +302,7 @@ votes_compare_groups(const dp_units_votes *votes, const dp_units_record *a,
 
 /* dp_units_visitor: groups side by side */
 static void
-tell_loaded(void *context, const dp_units_entry *entries, int64 n)
+release_loaded(void *context, const dp_units_entry *entries, int64 n)
 {
 	dp_units_votes *votes = context;
 	int64		start;
@@ -398,8 +398,8 @@ void
 dp_units_votes_release(dp_units_votes *votes, const dp_units_releaser *teller,
 					   void *context)
 {
-	const dp_units_visitor visitor = {&votes->layout, tell_loaded, tell_large,
-	votes};
+	const dp_units_visitor visitor = {&votes->layout, release_loaded,
+	tell_large, votes};
 	dp_units_store *waiting;
 
 	votes->teller = teller;

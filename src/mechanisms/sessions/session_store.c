@@ -48,7 +48,7 @@ raise_closed(int64 id, const char *detail)
 
 /* Why the session was closed, as far as the row that was read says. */
 static char *
-tell_reason(const dp_session_row *row)
+closing_reason(const dp_session_row *row)
 {
 	if (row->reason == NULL)
 		return pstrdup("It was closed; dp_pg.sessions says why.");
@@ -160,7 +160,7 @@ check_fate(const dp_session_row *row)
 	dp_session_fate fate = dp_sessions_judge(row);
 
 	if (fate == DP_SESSION_CLOSED)
-		raise_closed(session->id, tell_reason(row));
+		raise_closed(session->id, closing_reason(row));
 	raise_fate(fate, session->id, &session->terms);
 }
 
@@ -336,7 +336,8 @@ dp_sessions_close(int64 id, dp_session_kind kind)
 	task->kind = kind;
 	dp_ledger_run_task(&request, NULL, &receipt, &answer);
 	if (verdict->fate == DP_SESSION_CLOSED)
-		raise_over(id, tell_reason(&row), "There is nothing left to close.");
+		raise_over(id, closing_reason(&row),
+				   "There is nothing left to close.");
 	raise_fate(verdict->fate, id, &row.session.terms);
 }
 
@@ -498,7 +499,7 @@ forbid_nested(void)
 }
 
 static void
-tell_closing(void *arg)
+closing_context(void *arg)
 {
 	errcontext("reading for session " INT64_FORMAT ", which an error closes",
 			   *(const int64 *) arg);
@@ -576,7 +577,7 @@ store_ask(read_guard *guard, const dp_session *session, dp_reading *reading,
 	dp_ledger_prepare(&guard->place, &request, question->predicate,
 					  &data->ticket);
 	use.data = data;
-	guard->closing.callback = tell_closing;
+	guard->closing.callback = closing_context;
 	guard->closing.arg = (void *) &session->id;
 	guard->closing.previous = error_context_stack;
 	dp_readings_run(reading, &use);

@@ -241,7 +241,7 @@ plan_sparse(dp_sparse_call *call, const dp_reading *reading,
 
 /* The rest of the payer's budget after the charge, in words. */
 static char *
-tell_budget(const char *dataset)
+remaining_budget_text(const char *dataset)
 {
 	dp_ledger_standing standing;
 	dp_fixed	left;
@@ -259,7 +259,7 @@ tell_budget(const char *dataset)
 }
 
 static char *
-tell_epsilon(dp_fixed epsilon)
+charged_epsilon_text(dp_fixed epsilon)
 {
 	return epsilon == DP_FIXED_INFINITE ? "infinite" :
 		dp_base_epsilon_text(epsilon, DP_ROUND_UP);
@@ -275,13 +275,13 @@ dp_sessions_charge_text(const dp_charge *charge, dp_fixed for_n,
 						const char *dataset)
 {
 	return psprintf("Charged: epsilon %s, delta %s, rho %s%s%s.  %s",
-					tell_epsilon(charge->epsilon),
+					charged_epsilon_text(charge->epsilon),
 					dp_base_delta_text(charge->delta, DP_ROUND_UP),
 					dp_base_epsilon_text(charge->rho, DP_ROUND_UP),
 					for_n == 0 ? "" : ", and for n epsilon ",
 					for_n == 0 ? "" : dp_base_epsilon_text(for_n,
 														   DP_ROUND_UP),
-					tell_budget(dataset));
+					remaining_budget_text(dataset));
 }
 
 /* dp_sessions_number_text: "1 update", "2 updates". */
@@ -300,12 +300,12 @@ is_vague(const dp_session_terms *terms)
 }
 
 /*
- * tell_sparse
+ * notice_sparse
  *	  The accuracy and the charge of a sparse vector; `id` is its session's, 0
  *	  for a call without one.
  */
 static void
-tell_sparse(int64 id, const dp_sparse_call *call)
+notice_sparse(int64 id, const dp_sparse_call *call)
 {
 	const dp_session_terms *terms = &call->terms;
 
@@ -457,7 +457,7 @@ sparse_vector_charge_call(void *context)
 	request.fingerprint = reading->fingerprint;
 	request.replace_one = call->terms.replace_one;
 	dp_ledger_charge(&request, &receipt);
-	tell_sparse(0, call);
+	notice_sparse(0, call);
 }
 
 static void
@@ -564,7 +564,7 @@ dp_session_sql_sparse_open(PG_FUNCTION_ARGS)
 	id = dp_sessions_open(&call.terms, "",
 						  (int32) Min(call.terms.questions, PG_INT32_MAX),
 						  reading->fingerprint, call.mechanism);
-	tell_sparse(id, &call);
+	notice_sparse(id, &call);
 	PG_RETURN_INT64(id);
 }
 

@@ -342,7 +342,7 @@ rows_off(const weights_call *call)
 }
 
 static void
-tell_session(int64 id, const weights_call *call, const dp_reading *reading)
+notice_session(int64 id, const weights_call *call, const dp_reading *reading)
 {
 	const dp_weights_plan *plan = &call->plan;
 	double		alpha = dp_accounting_fixed_approx(plan->alpha);
@@ -403,7 +403,7 @@ dp_session_sql_weights_open(PG_FUNCTION_ARGS)
 									call.request.epsilon < call.epsilon,
 						   &call.plan);
 	id = open_planned(&call, reading);
-	tell_session(id, &call, reading);
+	notice_session(id, &call, reading);
 	PG_RETURN_INT64(id);
 }
 

@@ -113,12 +113,12 @@ doubt(const dp_iterate_terms *terms, double alpha)
 }
 
 /*
- * iterate_tell_alpha
+ * notice_alpha
  *	  Raise a NOTICE if alpha, which is above 0, is not assured, before
  *	  anything is charged; the call goes on, since the bounds are worst-case.
  */
 static void
-iterate_tell_alpha(const dp_iterate_terms *terms, double alpha)
+notice_alpha(const dp_iterate_terms *terms, double alpha)
 {
 	char	   *why = doubt(terms, alpha);
 	double		needed = iterate_needed(terms, alpha);
@@ -1124,7 +1124,7 @@ dp_synth_sql_iterate(PG_FUNCTION_ARGS)
 	else
 	{
 		if (s.alpha > 0)
-			iterate_tell_alpha(&s.terms, s.alpha);
+			notice_alpha(&s.terms, s.alpha);
 		iterate_release(&s);
 	}
 	dp_workload_put_distribution(s.universe, s.probability, result);

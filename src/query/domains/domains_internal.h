@@ -35,7 +35,7 @@ dp_domains_typmod_digits(int32 typmod)
 /* ---- axis.c ---- */
 extern void dp_domains_axis_make_dense(dp_axis *axis, Oid type, Datum first);
 
-/* ---- from a value to its place and back (told_value.c) ---- */
+/* ---- from a value to its place and back (key_value.c) ---- */
 
 extern Datum dp_domains_value(const dp_places *places, const Datum *values,
 							  int64 place, bool *isnull);

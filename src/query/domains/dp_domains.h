@@ -343,7 +343,7 @@ extern bool dp_domains_narrows(Node *condition);
 extern bool dp_domains_find_interval(Node *expression, const dp_known *known,
 									 dp_interval *interval);
 
-/* ---- from a value to its place and back (told_value.c) ---- */
+/* ---- from a value to its place and back (key_value.c) ---- */
 
 typedef enum dp_axis_kind
 {
@@ -391,7 +391,7 @@ dp_domains_integer(Oid type, Datum value)
 	}
 }
 
-/* ---- values of undeclared keys as bytes and back (told_value.c) ---- */
+/* ---- values of undeclared keys as bytes and back (key_value.c) ---- */
 /* How values of a type are written as bytes. */
 typedef struct dp_key_encoding
 {

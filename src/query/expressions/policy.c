@@ -253,7 +253,7 @@ policy_settle_mutator(Node *node, void *context)
 }
 
 static void
-tell_relation(void *context)
+relation_context(void *context)
 {
 	errcontext("row security of relation \"%s\", before its rows are read",
 			   get_rel_name(((const RangeTblEntry *) context)->relid));
@@ -266,7 +266,7 @@ policy_settle(List *conditions, RangeTblEntry *entry)
 	ErrorContextCallback callback;
 
 	root->glob = makeNode(PlannerGlobal);
-	callback.callback = tell_relation;
+	callback.callback = relation_context;
 	callback.arg = entry;
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;

@@ -39,7 +39,7 @@
  *
  * A value is released in one spelling for all that are equal, since the
  * spelling would otherwise be a row's: so the key's type must be one that
- * domains/told_value.c can spell, and its collation deterministic.
+ * domains/key_value.c can spell, and its collation deterministic.
  * ----------------
  */
 
@@ -57,7 +57,7 @@ add_hint(dp_refusal *refusal)
 }
 
 static bool
-key_can_be_told(const dp_key *key)
+key_can_be_released(const dp_key *key)
 {
 	return dp_domains_can_be_released(getBaseType(key->type)) &&
 		(!OidIsValid(key->collation) ||
@@ -96,8 +96,8 @@ dp_keys_classify_undeclared(Node *expression, dp_key *key,
 	if (refusal == NULL)
 		return NULL;
 	if (dp_setting_delta[0] == '\0')
-		return key_can_be_told(key) ? add_hint(refusal) : refusal;
-	if (!key_can_be_told(key))
+		return key_can_be_released(key) ? add_hint(refusal) : refusal;
+	if (!key_can_be_released(key))
 		return key_refuse_type(expression, key, refusal);
 	key->kind = DP_KEY_UNDECLARED;
 	key->attnum = 0;

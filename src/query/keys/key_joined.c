@@ -197,14 +197,14 @@ is_input(const Node *node)
 	return node != NULL && IsA(node, Var);
 }
 
-static bool tells_twins_walker(Node *node, void *context);
+static bool distinguishes_twins_walker(Node *node, void *context);
 
 /*
  * Could a comparison's operands, other than the inputs themselves, distinguish
  * twins: equal values that are not identical?
  */
 static bool
-operands_tell_twins(List *args, Oid operator)
+operands_distinguish_twins(List *args, Oid operator)
 {
 	ListCell   *lc;
 
@@ -214,7 +214,8 @@ operands_tell_twins(List *args, Oid operator)
 		Oid			type = exprType(operand);
 
 		if (is_input(operand) ? !dp_domains_is_ordering(operator, type) &&
-			dp_domains_has_twins(type) : tells_twins_walker(operand, NULL))
+			dp_domains_has_twins(type) : distinguishes_twins_walker(operand,
+																	NULL))
 			return true;
 	}
 	return false;
@@ -222,7 +223,7 @@ operands_tell_twins(List *args, Oid operator)
 
 /* True if an input with twins is used other than in a comparison. */
 static bool
-tells_twins_walker(Node *node, void *context)
+distinguishes_twins_walker(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
@@ -232,27 +233,30 @@ tells_twins_walker(Node *node, void *context)
 			return dp_domains_has_twins(((Var *) node)->vartype);
 		case T_OpExpr:
 		case T_DistinctExpr:
-			return operands_tell_twins(((OpExpr *) node)->args,
-									   ((OpExpr *) node)->opno);
+			return operands_distinguish_twins(((OpExpr *) node)->args,
+											  ((OpExpr *) node)->opno);
 		case T_ScalarArrayOpExpr:
-			return operands_tell_twins(((ScalarArrayOpExpr *) node)->args,
-									   ((ScalarArrayOpExpr *) node)->opno);
+			return operands_distinguish_twins(
+					((ScalarArrayOpExpr *) node)->args,
+										  ((ScalarArrayOpExpr *) node)->opno);
 		case T_NullTest:
 			return !is_input((Node *) ((NullTest *) node)->arg) &&
-				expression_tree_walker(node, tells_twins_walker, context);
+				expression_tree_walker(node, distinguishes_twins_walker,
+									   context);
 		default:
-			return expression_tree_walker(node, tells_twins_walker, context);
+			return expression_tree_walker(node, distinguishes_twins_walker,
+										  context);
 	}
 }
 
 /*
- * key_tells_twins
+ * key_distinguishes_twins
  *	  Could an expression over a key's inputs differ for equal values?
  */
 static bool
-key_tells_twins(Node *expression)
+key_distinguishes_twins(Node *expression)
 {
-	return tells_twins_walker(expression, NULL);
+	return distinguishes_twins_walker(expression, NULL);
 }
 
 /*
@@ -284,7 +288,7 @@ dp_keys_find_key_conditions(const List *conjuncts, Node *base, dp_key *key,
 		if (image.foreign)
 			key->image = NULL;
 		/* then the key of a row may differ from that of its value */
-		if (key->image != NULL && key_tells_twins(key->image))
+		if (key->image != NULL && key_distinguishes_twins(key->image))
 			c.key = NULL;
 	}
 	foreach(lc, conjuncts)
@@ -294,7 +298,7 @@ dp_keys_find_key_conditions(const List *conjuncts, Node *base, dp_key *key,
 		c.foreign = false;
 		condition = input_mutator(lfirst(lc), &c);
 		if (!c.foreign && !contain_volatile_functions(condition) &&
-			!key_tells_twins(condition))
+			!key_distinguishes_twins(condition))
 			key->conditions = lappend(key->conditions, condition);
 	}
 	/* settling turns "b = true" into b, which names no value */
@@ -539,7 +543,7 @@ find_equal(const dp_block *block, Node *base, const List *conjuncts)
 		if (other != NULL && only_source(block, other) != NULL &&
 			exprType(other) == exprType(base) &&
 			exprCollation(other) == exprCollation(base) &&
-			!key_tells_twins(other))
+			!key_distinguishes_twins(other))
 			return other;
 	}
 	return NULL;
@@ -627,10 +631,10 @@ typedef struct keys_context
 
 /* Does a released key equal the expression in all rows of its group? */
 static bool
-is_told_by_key(Node *base, Node *node)
+is_given_by_key(Node *base, Node *node)
 {
 	return base != NULL && equal(base, node) &&
-		(IsA(base, Var) || !key_tells_twins(base));
+		(IsA(base, Var) || !key_distinguishes_twins(base));
 }
 
 /* Replace what equals a key by the released key. */
@@ -646,7 +650,7 @@ keys_mutator(Node *node, void *context)
 	{
 		int			column = foreach_current_index(lc) + 1;
 
-		if (IsA(node, Const) || !is_told_by_key(lfirst(lc), node))
+		if (IsA(node, Const) || !is_given_by_key(lfirst(lc), node))
 			continue;
 		c->met = bms_add_member(c->met, column);
 		return (Node *) joined_key_column(column, node);
@@ -679,7 +683,7 @@ dp_keys_conditions(List *bases, const List *conjuncts)
 
 		if (!c.foreign && bms_membership(c.met) == BMS_MULTIPLE &&
 			!contain_volatile_functions(condition) &&
-			!key_tells_twins(condition))
+			!key_distinguishes_twins(condition))
 			conditions = lappend(conditions,
 							 dp_expressions_make_total(copyObject(condition)));
 	}

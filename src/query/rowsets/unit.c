@@ -829,7 +829,7 @@ dp_rowsets_refuse_many(const dp_relation *relation)
 }
 
 static bool
-tells_apart(Oid type, Oid collation)
+distinguishes_units(Oid type, Oid collation)
 {
 	return dp_domains_read_way(getBaseType(type)) != DP_READ_NONE &&
 		(!OidIsValid(collation) || get_collation_isdeterministic(collation));
@@ -861,7 +861,7 @@ dp_rowsets_check_unit_type(const dp_relation *relation)
 {
 	ListCell   *lc;
 
-	if (!tells_apart(relation->unit_type, relation->unit_collation))
+	if (!distinguishes_units(relation->unit_type, relation->unit_collation))
 		return unit_refuse_type(relation, relation->unit_type);
 	foreach(lc, relation->unit_steps)
 	{
@@ -876,7 +876,7 @@ dp_rowsets_check_unit_type(const dp_relation *relation)
 
 			get_atttypetypmodcoll(step->relid, lfirst_int(key), &type, &typmod,
 								  &collation);
-			if (!tells_apart(type, collation))
+			if (!distinguishes_units(type, collation))
 				return unit_refuse_type(relation, type);
 		}
 	}

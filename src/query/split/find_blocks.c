@@ -366,7 +366,7 @@ can_read(const RangeTblEntry *entry)
  * values; by threshold there may be any number of them.
  */
 static bool
-tells_many(const List *operands)
+has_many_values(const List *operands)
 {
 	return list_length(operands) > 1 && dp_setting_delta[0] != '\0';
 }
@@ -427,7 +427,7 @@ outer_table(const List *operands, const Query *outer)
 			return 0;
 		n = var->varno;
 	}
-	if (n == 0 || outer == NULL || tells_many(operands) ||
+	if (n == 0 || outer == NULL || has_many_values(operands) ||
 		dp_rowsets_refers_outside((Node *) operands, 1) ||
 		contain_volatile_functions((Node *) operands) ||
 		contain_aggs_of_level((Node *) operands, 1) ||

@@ -141,7 +141,7 @@ typedef struct predicate_place
  * The position of an error in a predicate is in its text, not in the query's.
  */
 static void
-tell_place(void *arg)
+place_context(void *arg)
 {
 	const predicate_place *place = arg;
 	int			position = geterrposition();
@@ -367,7 +367,7 @@ read_predicate(ParseState *pstate, predicate_place *place)
 	Node	   *expression = NULL;
 	dp_refusal *refusal;
 
-	callback.callback = tell_place;
+	callback.callback = place_context;
 	callback.arg = place;
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;
@@ -603,7 +603,7 @@ dp_split_read_public_predicate(Oid relid, TupleDesc columns,
 	dp_base_set_local("search_path", "pg_catalog, pg_temp");
 	pstate->p_pre_columnref_hook = predicates_find_column;
 	pstate->p_ref_hook_state = &state;
-	callback.callback = tell_place;
+	callback.callback = place_context;
 	callback.arg = &place;
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;

@@ -100,7 +100,7 @@ dp_transparent_may_lack_statistics(void)
 
 /* The columns that dp_audit() (sql/31_audit.sql) reports. */
 static bool
-is_telling(const char *column)
+is_closed_column(const char *column)
 {
 	return strcmp(column, "reltuples") == 0 ||
 		strcmp(column, "relpages") == 0 ||
@@ -113,7 +113,7 @@ static Expr *
 closed_statistics_find_value(ParseState *state, TupleDesc table,
 							 Form_pg_attribute wanted)
 {
-	if (!is_telling(NameStr(wanted->attname)))
+	if (!is_closed_column(NameStr(wanted->attname)))
 		return dp_transparent_read_column(state, wanted, wanted->attnum);
 	if (wanted->atttypid == FLOAT4OID)
 		return (Expr *) makeConst(FLOAT4OID, -1, InvalidOid, sizeof(float4),

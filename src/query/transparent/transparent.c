@@ -540,7 +540,7 @@ rewrite_level(Query *query, rewriting *r)
 
 /* Tell the user, once per connection, that answers are not exact. */
 static void
-tell_private(void)
+notice_private(void)
 {
 	static bool told = false;
 
@@ -570,6 +570,6 @@ dp_transparent_query(Query *query, const char *text, bool *changed)
 	(void) rewrite_level(query, &r);
 	*changed = r.met;
 	if (r.private && r.refusal == NULL)
-		tell_private();
+		notice_private();
 	return r.refusal;
 }

@@ -353,13 +353,13 @@ plan(dp_inner *run, Query *inner, dp_workers workers, dp_refusal **refusal)
 }
 
 /* Settings that produce messages or statistics, or make any error fatal. */
-typedef struct telling_settings
+typedef struct loud_settings
 {
 	int			messages;
 	int			functions;
 	bool		counts;
 	bool		exits;
-} telling_settings;
+} loud_settings;
 
 /*
  * Whatever the asking role has set, planning sends no messages and keeps no
@@ -368,7 +368,7 @@ typedef struct telling_settings
  * query.
  */
 static void
-be_quiet(telling_settings *saved)
+be_quiet(loud_settings *saved)
 {
 	saved->messages = client_min_messages;
 	saved->functions = pgstat_track_functions;
@@ -381,7 +381,7 @@ be_quiet(telling_settings *saved)
 }
 
 static void
-tell_again(const telling_settings *saved)
+restore_settings(const loud_settings *saved)
 {
 	client_min_messages = saved->messages;
 	pgstat_track_functions = saved->functions;
@@ -401,7 +401,7 @@ plan_quietly(dp_inner *run, Query *inner, dp_workers workers)
 	dp_refusal *refusal = NULL;
 	BufferUsage buffers = pgBufferUsage;
 	WalUsage	wal = pgWalUsage;
-	telling_settings saved;
+	loud_settings saved;
 
 	be_quiet(&saved);
 	PG_TRY();
@@ -410,13 +410,13 @@ plan_quietly(dp_inner *run, Query *inner, dp_workers workers)
 	}
 	PG_CATCH();
 	{
-		tell_again(&saved);
+		restore_settings(&saved);
 		pgBufferUsage = buffers;
 		pgWalUsage = wal;
 		dp_reader_mask_error(run->context, true);
 	}
 	PG_END_TRY();
-	tell_again(&saved);
+	restore_settings(&saved);
 	pgBufferUsage = buffers;
 	pgWalUsage = wal;
 	if (refusal != NULL)

@@ -168,7 +168,7 @@ public_size(PlannerInfo *root, Oid relid, RelOptInfo *rel,
 	if (facts->toast_needed && !facts->toast_met)
 		facts->toast_met = has_toast(relid);
 	if (rel->rel_parallel_workers > 0)
-		facts->workers_told = true;
+		facts->workers_known = true;
 	if (rel->rel_parallel_workers != -1)
 		return;
 	pages = pages_of(declared_rows(root, rel, facts), facts);
@@ -205,12 +205,12 @@ may_share_public(PlannerInfo *root, dp_public_facts *facts)
 {
 	if (facts->toast_met)
 		return false;
-	if (!facts->workers_told && !facts->pages_counted)
+	if (!facts->workers_known && !facts->pages_counted)
 	{
-		facts->workers_told = workers_for(pages_left(root, facts)) > 0;
+		facts->workers_known = workers_for(pages_left(root, facts)) > 0;
 		facts->pages_counted = true;
 	}
-	return facts->workers_told;
+	return facts->workers_known;
 }
 
 /* ----------------

@@ -48,7 +48,7 @@ typedef struct dp_public_facts
 	/* Set while planning. */
 	bool		copied;			/* workers will have that copy */
 	bool		toast_met;		/* and a relation has out-of-line values */
-	bool		workers_told;	/* by a storage parameter, or enough pages */
+	bool		workers_known;	/* by a storage parameter, or enough pages */
 	bool		pages_counted;
 	int			children;		/* including the relation itself; or 0 */
 	double		width;			/* of a stored row in bytes; or 0 */

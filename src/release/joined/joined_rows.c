@@ -204,7 +204,7 @@ counts_rows(const dp_block *block)
 }
 
 static void
-tell_keys_lost(int64 groups, int64 kept)
+notice_keys_lost(int64 groups, int64 kept)
 {
 	static bool told = false;
 
@@ -221,7 +221,7 @@ tell_keys_lost(int64 groups, int64 kept)
 }
 
 static void
-tell_rows_lost(int64 rows, int64 kept, bool grouped)
+notice_rows_lost(int64 rows, int64 kept, bool grouped)
 {
 	static bool told = false;
 
@@ -274,10 +274,10 @@ dp_joined_notice_lost(const dp_release_spec *spec, int64 matched)
 		return;
 	groups = spread_groups(spec, matched);
 	if (groups > spec->max_keys)
-		tell_keys_lost(groups, spec->max_keys);
+		notice_keys_lost(groups, spec->max_keys);
 	if (counts_rows(spec->block) &&
 		(matched + groups - 1) / groups > spec->max_rows)
-		tell_rows_lost(matched, spec->max_rows, true);
+		notice_rows_lost(matched, spec->max_rows, true);
 }
 
 /*
@@ -288,7 +288,7 @@ void
 dp_joined_notice_rows_lost(const dp_block *block, int64 matched, int64 kept)
 {
 	if (dp_rowsets_joins_plainly(block->inner) && matched > kept)
-		tell_rows_lost(matched, kept, false);
+		notice_rows_lost(matched, kept, false);
 }
 
 /* Expected rows of a unit in levels that group them. */

@@ -122,7 +122,7 @@ domains_raise_too_many(const dp_release_spec *spec)
 
 /* Condition lists are not counted in groups with names (bounder.c). */
 static bool
-domains_can_be_told(const dp_block *block)
+domains_can_be_released(const dp_block *block)
 {
 	ListCell   *lc;
 
@@ -147,7 +147,7 @@ dp_prepare_find_large_keys(dp_release_spec *spec)
 	spec->groups = count_groups(spec);
 	while (spec->groups > dp_setting_max_groups)
 	{
-		if (!domains_can_be_told(spec->block))
+		if (!domains_can_be_released(spec->block))
 			domains_raise_too_many(spec);
 		spec->large[find_largest(spec)] = true;
 		spec->undeclared = true;

@@ -348,7 +348,7 @@ planner_take_block(dp_block *block, RangeTblEntry *entry, void *context)
  * result.
  */
 static void
-tell_error_alone(void)
+notice_error_alone(void)
 {
 	ereport(NOTICE,
 			(errmsg("dp_error asks for the error of a value that the query "
@@ -392,7 +392,7 @@ split_query(planner_call *call, Query *query, const char *text)
 	if (call->blocks != NIL)
 		dp_split_guard_released(query, call->marker);
 	if (call->tells)
-		tell_error_alone();
+		notice_error_alone();
 }
 
 /*

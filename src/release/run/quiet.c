@@ -74,7 +74,7 @@ is_on(const char *setting)
 }
 
 static bool
-tells_many_rows(const char *setting)
+warns_of_many_rows(const char *setting)
 {
 	const char *value = GetConfigOption(setting, true, false);
 	char	   *lower;
@@ -102,9 +102,9 @@ forbid_talkative(void)
 		return;
 	if (is_on("plpgsql.print_strict_params"))
 		setting = "plpgsql.print_strict_params";
-	else if (tells_many_rows("plpgsql.extra_errors"))
+	else if (warns_of_many_rows("plpgsql.extra_errors"))
 		setting = "plpgsql.extra_errors";
-	else if (tells_many_rows("plpgsql.extra_warnings"))
+	else if (warns_of_many_rows("plpgsql.extra_warnings"))
 		setting = "plpgsql.extra_warnings";
 	else
 		return;

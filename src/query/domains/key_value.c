@@ -1,5 +1,5 @@
 /*
- * told_value.c
+ * key_value.c
  *	  Values of undeclared group keys as bytes, and back.
  *
  * Rows may spell equal values differently (numeric 1.0 and 1.00, 0 and -0,
@@ -140,7 +140,7 @@ dp_domains_key_encoding(Oid type, int32 typmod)
 
 /* The shortest spelling, which is the same for equal numbers. */
 static void
-told_value_read_numeric(Datum value, dp_value_bytes *read)
+key_value_read_numeric(Datum value, dp_value_bytes *read)
 {
 	struct varlena *trimmed = (struct varlena *)
 	DatumGetPointer(DirectFunctionCall1(numeric_trim_scale, value));
@@ -177,7 +177,7 @@ dp_domains_key_write(const dp_key_encoding *how, Datum value, bool isnull,
 	if (how->varlena && toast_raw_datum_size(value) > room)
 		return 0;
 	if (how->way == DP_READ_NUMERIC)
-		told_value_read_numeric(value, &read);
+		key_value_read_numeric(value, &read);
 	else
 		dp_domains_read_bytes(how->way, value, &read);
 	length = (uint32) read.length;
