@@ -77,7 +77,7 @@ SELECT bool_and(v.answer = rows) FROM asked, LATERAL dp_sparse_vector_ask(:s, we
 RESET ROLE;
 SET ROLE :owner;
 CREATE TABLE fewer AS SELECT * FROM drawn;
-DELETE FROM fewer WHERE ctid = (SELECT ctid FROM fewer ORDER BY f <> 'NaN' AND f > 1.05 DESC, random() LIMIT 1);
+DELETE FROM fewer WHERE ctid = (SELECT ctid FROM fewer ORDER BY f <> 'NaN' AND f > 1.05 DESC, a LIMIT 1);
 CREATE TABLE other AS SELECT * FROM fewer;
 INSERT INTO other SELECT 119, .99, 0, 1, 0, true, 1;
 SELECT dp_protect(t, dataset => :'schema'), dp_declare(t, 'a', lower => 0, upper => 120), dp_declare(t, 'b', lower => 0, upper => 1),

@@ -47,6 +47,15 @@ SET ROLE :analyst;
 SELECT dp_count(DISTINCT kind) BETWEEN 0 AND 3 AS clamped FROM call;
 SET dp_pg.epsilon = '100000';
 SELECT dp_count(DISTINCT kind) AS kinds FROM call;
+-- an average of keys need not be one
+RESET ROLE;
+SET ROLE :owner;
+CREATE TABLE grade (pid int NOT NULL, mark int NOT NULL);
+INSERT INTO grade SELECT i, j FROM generate_series(1, 70) i, generate_series(1, 3) j WHERE (i % 7 + 1) & (1 << (j - 1)) <> 0;
+SELECT dp_protect('grade', unit => 'pid', dataset => :'schema'), dp_declare('grade', 'mark', keys => ARRAY[1, 2, 3]) \g /dev/null
+RESET ROLE;
+SET ROLE :analyst;
+SELECT dp_count(DISTINCT a) AS averages FROM (SELECT pid, avg(mark) AS a FROM grade GROUP BY pid) s;
 RESET ROLE;
 \set file :abs_srcdir '/sql/include/query_end.psql'
 \i :file

@@ -220,6 +220,40 @@ for my $victim (qw(client postmaster))
 	hang_up($_) foreach ($ann, $cy);
 }
 
+# a unit that becomes one of many rows while a query waits
+{
+	my $sql = 'SELECT dp_count(*) FROM visit';
+
+	value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE visit (id int PRIMARY KEY, person int NOT NULL);
+INSERT INTO visit SELECT n, n % 10 FROM generate_series(1, 1000) AS n;
+SELECT dp_protect('visit', dataset => 'h');
+EOT
+	my $before = charges($node);
+	my $blocker = block();
+	my $ann = client('ann');
+	my $cy = client('cy');
+
+	ask($ann, "$sql;");
+	wait_until($node, "SELECT count(*) > $before FROM dp_pg.ledger");
+	ask($cy, "$sql;");
+	wait_until($node,
+		'SELECT count(*) = 1 FROM pg_locks WHERE NOT granted'
+		  . " AND locktype = 'advisory'");
+	value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+SELECT dp_unprotect('visit'), dp_protect('visit', dataset => 'h', unit => 'person');
+EOT
+	value($node, "SELECT pg_cancel_backend($ann->{pid})");
+	like((answer($ann))[1], qr/57014/, 'the payer is cancelled');
+	unblock($blocker);
+	like((answer($cy))[1], qr/0A000/,
+		'who waited is not answered as if each row were a unit');
+	is(charges($node) - $before, 1, 'and not charged');
+	hang_up($_) foreach ($ann, $cy);
+}
+
 # a right that ends while a subquery runs
 {
 	my $blocker = session($node, 'postgres');

@@ -794,7 +794,12 @@ leaf_adds_one(const RangeTblEntry *entry, const dp_block *block)
 	ListCell   *lc;
 
 	if (OidIsValid(relid))
-		return dp_rowsets_prove_one_row(dp_protect_lookup(relid), NULL);
+	{
+		/* NULL: another session has just unprotected it */
+		const dp_relation *relation = dp_protect_lookup(relid);
+
+		return relation != NULL && dp_rowsets_prove_one_row(relation, NULL);
+	}
 	foreach(lc, block->sources)
 	{
 		const dp_joined *source = lfirst(lc);

@@ -640,11 +640,15 @@ has_weights(int kind, Node *base)
 	return false;
 }
 
-/* Cut what is known about the values of an aggregate's arguments. */
+/*
+ * Cut what is known about the values of an aggregate's arguments.  An average
+ * has the bounds of what is averaged, but other values.
+ */
 static void
 cut_bases(dp_value *value, List **publics)
 {
-	Node	   *base = dp_rowsets_bounds_of_groups(value->base);
+	Node	   *base = value->kind == DP_AGG_COUNT ? value->base :
+	dp_rowsets_bounds_of_groups(value->base);
 	Node	   *plain = base == NULL ? NULL : strip_implicit_coercions(base);
 
 	if (plain != NULL && IsA(plain, Var))

@@ -128,7 +128,7 @@ still_pays(const dp_release *release, dp_ledger_standing *now)
 		now->period == before->period && !now->exempt;
 }
 
-/* While this process waited, rights may have been revoked, too. */
+/* While this process waited, rights and declarations may have changed, too. */
 static bool
 still_asks(const dp_release *release)
 {
@@ -136,6 +136,7 @@ still_asks(const dp_release *release)
 	bool		pays = still_pays(release, &now);
 
 	dp_rights_take(release->spec->block, &now, release->run.ready);
+	dp_rights_prove(release->spec->block, release->run.ready);
 	return pays;
 }
 
