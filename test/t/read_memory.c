@@ -1,6 +1,6 @@
 /*
  * read_memory.c
- *	  For memory_peak.pl: what value_bytes.c, which is compiled in here, leaves
+ *	  For memory_peak.pl: what tally.c, which is compiled in here, leaves
  *	  in a memory context that many rows share.
  */
 #define dp_domains_read_way own_read_way /* dp_pg has them, too */
