@@ -912,9 +912,9 @@ dp_ledger_explain_deferred(dp_ledger_deferred *deferred)
 	canceled_context(&deferred->slot);
 }
 
-/* dp_ledger_have_charged: see dp_ledger.h. */
+/* dp_ledger_submit_and_wait: see dp_ledger.h. */
 bool
-dp_ledger_have_charged(const dp_ledger_ticket *ticket)
+dp_ledger_submit_and_wait(const dp_ledger_ticket *ticket)
 {
 	static bool late = false;
 	TimestampTz start = GetCurrentTimestamp();

@@ -325,7 +325,7 @@ typedef struct dp_ledger_rousing
  *
  * dp_ledger_defer fixes the request, who asks and how long it may wait;
  * nothing is charged.  The reader, in the same database, is given the ticket;
- * dp_ledger_have_charged submits the charge and returns true when it is on
+ * dp_ledger_submit_and_wait submits the charge and returns true when it is on
  * disk, false when the connection no longer waits.  It does not return if the
  * charge is refused: the connection is told, and must end the reader's wait.
  * It may be called once for a ticket.
@@ -347,7 +347,7 @@ typedef struct dp_ledger_deferred
 
 extern void dp_ledger_defer(const dp_ledger_request *request,
 							dp_ledger_deferred *out);
-extern bool dp_ledger_have_charged(const dp_ledger_ticket *ticket);
+extern bool dp_ledger_submit_and_wait(const dp_ledger_ticket *ticket);
 extern bool dp_ledger_look(dp_ledger_deferred *deferred,
 						   dp_ledger_receipt *receipt);
 extern bool dp_ledger_settle(dp_ledger_deferred *deferred,

@@ -527,7 +527,7 @@ wait_for_charge(dp_reading_work *work)
 
 	if (work->message->ticket.number != 0)
 	{
-		if (!dp_ledger_have_charged(&work->message->ticket))
+		if (!dp_ledger_submit_and_wait(&work->message->ticket))
 			dp_reader_raise_gone();
 		return;
 	}

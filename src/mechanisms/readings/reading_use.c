@@ -641,9 +641,9 @@ dp_readings_run(dp_reading *reading, const dp_reading_use *use)
 	pieces.joined = dp_joined_read(plan->block, &run);
 	sizes = dp_joined_get_sizes(pieces.joined);
 	block = find_way(reading, &sizes);
-	(void) dp_run_fill_parameters(block, &reading->standing,
-								  use_inner_query(reading, block),
-								  part_value(block), &run);
+	(void) dp_run_make_ready(block, &reading->standing,
+							 use_inner_query(reading, block),
+							 part_value(block), &run);
 	job.kind = DP_READER_READING;
 	job.row = memory_of(reading);
 	/* the first row is copied */

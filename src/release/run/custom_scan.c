@@ -521,7 +521,7 @@ want_job(const release_state *state, const dp_release_spec *spec)
 
 /* Have the release find a stored answer, or make one. */
 static void
-look_for_answer(release_state *state, const dp_stamp *stamp, bool stamped)
+find_or_run_answer(release_state *state, const dp_stamp *stamp, bool stamped)
 {
 	EState	   *estate = state->css.ss.ps.state;
 	const CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
@@ -565,7 +565,7 @@ run_release(release_state *state)
 											 result, &stamp, &stamped,
 											 &shared->stored_at);
 		if (shared->store == NULL)
-			look_for_answer(state, &stamp, stamped);
+			find_or_run_answer(state, &stamp, stamped);
 	}
 	MemoryContextSwitchTo(old);
 	/* reading pages of the ledger may prune them, which is not counted */
@@ -574,7 +574,7 @@ run_release(release_state *state)
 }
 
 static void
-attach_reader(release_state *state)
+attach_read_pointer(release_state *state)
 {
 	if (state->shared->store == NULL)
 	{
@@ -618,7 +618,7 @@ node_next_row(ScanState *node)
 	TupleTableSlot *slot;
 
 	if (!state->attached)
-		attach_reader(state);
+		attach_read_pointer(state);
 	do
 	{
 		CHECK_FOR_INTERRUPTS();

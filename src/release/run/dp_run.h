@@ -30,10 +30,9 @@ extern const char dp_run_named_text[];
 /* ---- what a block joins, and brings together by units ---- */
 
 /* run.c */
-extern Query *dp_run_fill_parameters(const dp_block *block,
-									const dp_ledger_standing *standing,
-									Query *inner, Const *part,
-									dp_inner *run);
+extern Query *dp_run_make_ready(const dp_block *block,
+								const dp_ledger_standing *standing,
+								Query *inner, Const *part, dp_inner *run);
 extern dp_block *dp_run_choose_gathering(dp_block *block, Size row,
 										 int64 counted,
 										 const dp_joined_sizes *joined);

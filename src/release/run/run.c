@@ -227,7 +227,7 @@ count_private_names(const dp_block *block)
 }
 
 /*
- * dp_run_fill_parameters
+ * dp_run_make_ready
  *	  Set run->ready, the queries over protected relations: run the block's
  *	  subqueries, unless run->unknown, fill in their values, take rights, and
  *	  prove what the block relies on.  `inner` is the block's own query; `part`
@@ -239,9 +239,8 @@ count_private_names(const dp_block *block)
  * dp_expressions_settle_policies.
  */
 Query *
-dp_run_fill_parameters(const dp_block *block,
-					   const dp_ledger_standing *standing,
-					   Query *inner, Const *part, dp_inner *run)
+dp_run_make_ready(const dp_block *block, const dp_ledger_standing *standing,
+				  Query *inner, Const *part, dp_inner *run)
 {
 	made_up		values = {NIL, part, run->unknown};
 	const dp_ready *own;
@@ -314,9 +313,8 @@ ready_release(dp_release *release)
 						  makeTargetEntry(lfirst(lc), list_length(targets) + 1,
 										  pstrdup("exact"), false));
 	inner->targetList = targets;
-	release->inner = dp_run_fill_parameters(spec->block, release->standing,
-											inner,
-											spec->part_value, &release->run);
+	release->inner = dp_run_make_ready(spec->block, release->standing, inner,
+									   spec->part_value, &release->run);
 }
 
 /* Up to this fanout, joined rows may be spooled to disk as they are. */
