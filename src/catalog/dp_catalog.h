@@ -94,7 +94,7 @@ extern void dp_catalog_name_role(Oid role, NameData *out);
 extern bool dp_catalog_visible_to(HeapTuple tuple, Snapshot snapshot);
 
 /*
- * ---- rows of the extension's tables (*_tables.c) ----
+ * ---- rows of the extension's tables (table_access.c, *_tables.c) ----
  *
  * Reading and locking ignore rights, policies, triggers and rules; callers
  * check what is allowed.  Structs with 128-bit integers must be on the stack

@@ -1,7 +1,9 @@
 /*
  * charge_request.c
- *	  The connection's side of a charge: who asks, at what price, alone or in a
- *	  batch; and a charge that the reader of the connection submits.
+ *	  The connection's side of a charge: run code with the asking role's
+ *	  rights, check epsilon and delta against limits, submit the request, wait
+ *	  for the answer and raise its error; open and close batches; and a charge
+ *	  that the reader of the connection submits.
  */
 #include "postgres.h"
 

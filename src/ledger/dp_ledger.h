@@ -109,6 +109,8 @@ typedef struct dp_task_methods
 	void		(*finish) (void);	/* write what the tasks have changed */
 } dp_task_methods;
 
+/* ---- what is charged, and what an answer says ---- */
+
 /*
  * A query that reads only one part of a partition of the units: everything it
  * releases must be a function of the units whose rows lie in the part, and a
@@ -206,6 +208,8 @@ typedef struct dp_ledger_preview
 	int32		batch_used;		/* if = batch_queries, it would be refused */
 } dp_ledger_preview;
 
+/* ---- loading, and databases without connections (utility.c) ---- */
+
 extern void dp_ledger_init(void);	/* from _PG_init, preloading only */
 
 /*
@@ -216,6 +220,8 @@ extern void dp_ledger_init(void);	/* from _PG_init, preloading only */
 typedef bool (*dp_ledger_clearing) (Oid database);
 
 extern void dp_ledger_on_clearing(dp_ledger_clearing function);
+
+/* ---- charges (charge_request.c) ---- */
 
 /*
  * Charge durably, or raise: 53400 budget or cap exhausted, 42501 no budget,
@@ -242,6 +248,8 @@ extern void dp_ledger_hurry(bool hurry);
  * security-restricted one.
  */
 extern void dp_ledger_check_place(void);
+
+/* ---- tasks (task.c; places and tickets: queue.c) ---- */
 
 /* From _PG_init in every process; the methods are static. */
 extern void dp_ledger_register_task(dp_task_kind kind,
@@ -309,6 +317,8 @@ extern void dp_ledger_release(dp_ledger_place *place);
 extern void dp_ledger_fail(dp_ledger_place *place,
 						   const dp_ledger_request *request);
 
+/* ---- charges that a reader submits (charge_request.c, call_worker.c) ---- */
+
 /* State of a connection's attempts to get a worker; initially zero. */
 typedef struct dp_ledger_rousing
 {
@@ -355,6 +365,8 @@ extern bool dp_ledger_settle(dp_ledger_deferred *deferred,
 extern void dp_ledger_drop(dp_ledger_deferred *deferred);
 extern void dp_ledger_explain_deferred(dp_ledger_deferred *deferred);
 
+/* ---- who asks (payer.c, standing.c, charge_request.c, shield.c) ---- */
+
 /*
  * For the detail of an error that comes before a charge: nothing was charged,
  * or nothing since the statement's earlier charges.
@@ -394,6 +406,8 @@ extern void dp_ledger_act_as_before(const dp_acting *acting);
  */
 extern void dp_ledger_require_shield(void);
 
+/* ---- what remains (standing.c) ---- */
+
 /*
  * Give what remains for the asking role, or raise 42704 if there is no such
  * dataset, 42501 if the role has no budget on it and is not exempt, 0A000 in a
@@ -409,6 +423,8 @@ extern bool dp_ledger_is_renewed(const dp_ledger_standing *standing,
 extern bool dp_ledger_read_stamp(dp_stamp *out, bool *exact);
 extern void dp_ledger_read_standing(const char *dataset,
 									dp_ledger_standing *out);
+
+/* ---- limits of a charge (charge_request.c) ---- */
 
 /*
  * Raise 22023 if the epsilon of a whole charge is below the server's floor or
@@ -443,6 +459,8 @@ extern void dp_ledger_check_delta(const dp_ledger_standing *standing,
 extern dp_fixed dp_ledger_remaining(const dp_limit *limit,
 									const dp_spent *spent);
 
+/* ---- charge_sql.c ---- */
+
 /*
  * What a plain request of the asking role would be charged now: nothing if an
  * open batch has paid for it, for a part the increase of the largest part,
@@ -451,14 +469,15 @@ extern dp_fixed dp_ledger_remaining(const dp_limit *limit,
 extern void dp_ledger_read_preview(const dp_ledger_request *request,
 								   dp_ledger_preview *out);
 
+/* ---- who owns a dataset, and may serve (standing.c, grant.c) ---- */
+
 /*
  * Whether `role` is the owner of the dataset, a member of it, or a superuser.
  */
 extern bool dp_ledger_owns_dataset(Oid role, const char *dataset);
 
 /*
- * standing.c: whether it could see ledger lines other than those of its own
- * queries.
+ * Whether it could see ledger lines other than those of its own queries.
  */
 extern bool dp_ledger_sees_more(Oid role);
 
@@ -487,6 +506,8 @@ pg_noreturn extern void dp_ledger_raise_not_owner(const char *dataset,
  * `create`.
  */
 extern char *dp_ledger_owner_dataset(const char *dataset, bool create);
+
+/* ---- slots of the queue (queue.c) ---- */
 
 typedef enum dp_outcome
 {

@@ -1,7 +1,8 @@
 /*
  * payer.c
  *	  The asking role, the role whose budget pays, and when its spending starts
- *	  again.
+ *	  again; the error of each outcome of a charge that was refused; and who
+ *	  pays for REFRESH MATERIALIZED VIEW.
  */
 #include "postgres.h"
 

@@ -1,7 +1,8 @@
 /*
  * queue.c
- *	  The queue and slots in shared memory through which connections and the
- *	  ledger's worker meet.
+ *	  The queue and slots in shared memory through which connections, readers
+ *	  and the ledger's worker meet; and the number of transactions that have
+ *	  ended, without charges, by which connections see what has changed.
  */
 #include "postgres.h"
 

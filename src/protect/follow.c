@@ -879,7 +879,10 @@ look_at_open(Oid root)
 	dp_protect_warn_of(root, list_opened(exposures, root));
 }
 
-/* See follow.c. */
+/*
+ * At COMMIT, look at what opens followed relations to other roles, and warn of
+ * what their new tables lack.
+ */
 static void
 look_at_opened(void)
 {

@@ -39,7 +39,7 @@ extern void dp_models_generator_summarize(const dp_generator_terms *t,
 										  const dp_bound *bound,
 										  dp_generator_report *report);
 
-/* ---- iterate.c; private to the two ---- */
+/* ---- private to iterate.c ---- */
 typedef struct dp_iterate_median
 {
 	int32_t    *answers;		/* of each candidate, by query */
@@ -49,7 +49,10 @@ typedef struct dp_iterate_median
 	int64_t    *median;			/* by query */
 } dp_iterate_median;
 
+/* ---- private to smalldb.c ---- */
 #define DP_SMALLDB_CHUNKS 4096
+
+/* ---- the adaptive generator (generator.c, generator_state.c, fit.c) ---- */
 
 /* Most cells of an intermediate product for a marginal. */
 #define MOST_PRODUCT 0x1p24

@@ -48,7 +48,11 @@ extern dp_status dp_noise_random_bytes(dp_source *source, void *out, size_t n);
 extern dp_status dp_noise_uniform_below(dp_source *source, uint64_t n,
 										uint64_t *out);
 
-/* ---- Bernoulli, geometric, discrete Laplace ---- */
+/* ----
+ * Bernoulli, geometric, discrete Laplace (bernoulli.c, geometric.c, laplace.c;
+ * approx.c)
+ * ----
+ */
 
 /*
  * The scale t/s of a geometric or discrete Laplace law, in lowest terms.
@@ -236,6 +240,8 @@ extern dp_status dp_noise_threshold_test(dp_source *source,
 extern dp_status dp_noise_threshold_answer(dp_source *source,
 										   const dp_threshold_law *law,
 										   dp_int128 value, dp_int128 *answer);
+
+/* ---- pairs of numbers (pair.c) ---- */
 
 /* Greatest width of either number's bounds, in granules. */
 #define DP_PAIR_WIDTH ((INT64_C(1) << 22) - 1)

@@ -296,8 +296,8 @@ dp_aggregates_noise_error(const dp_measure *measure, double beta)
  * probability at most 1/20.  It follows from public numbers and from the noisy
  * ones from which the value is computed (doc/theory.md T131), so it is as
  * public as the value.  If several numbers are noisy, any of them is off by
- * more than noise_error() with at most that probability; the value's error
- * then follows by arithmetic.
+ * more than additive_noise_error() with at most that probability; the value's
+ * error then follows by arithmetic.
  *
  * Numbers are double precision, rounded up by more than the error of the
  * arithmetic.

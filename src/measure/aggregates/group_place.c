@@ -169,7 +169,7 @@ place_words_of(const dp_measure *measure)
 	}
 }
 
-/* Can states hold all groups of the release? */
+/* Whether states can hold all groups of the release. */
 static bool
 place_fits_states(const dp_release_spec *spec)
 {

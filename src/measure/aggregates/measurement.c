@@ -1,6 +1,8 @@
 /*
  * measurement.c
- *	  Steps that measurements share.
+ *	  Steps that measurements share: the bounds in force (written, declared or
+ *	  inferred), the errors where there are none, the grid between them, and
+ *	  released granules as values.
  */
 #include "postgres.h"
 

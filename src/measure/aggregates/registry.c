@@ -1,6 +1,7 @@
 /*
  * registry.c
- *	  The list of measurements.
+ *	  The list of measurements, and among how many values a query divides its
+ *	  price (dp_pg.split).
  */
 #include "postgres.h"
 

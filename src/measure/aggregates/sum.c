@@ -48,7 +48,7 @@ pair_is_of_y(const dp_measure *measure)
 		measure->ops->kind == DP_AGG_REGR_SYY;
 }
 
-/* ---- sum.c: of dp_measure_ops ---- */
+/* ---- exact arithmetic on numeric ---- */
 
 static inline Datum
 exact_number(dp_int128 x)
@@ -591,7 +591,7 @@ const dp_measure_ops dp_aggregates_stddev_pop = {
 
 /* ----------------
  *		Covariance, correlation and regression of pairs of numbers clamped to
- *		bounds: results from the noisy sums of sum.c.
+ *		bounds: results from their noisy sums.
  *
  * Let T be the noisy sum of the four products, with a, b, c, d for those of k
  * l, k (H - l), (G - k) l and (G - k) (H - l).  Then T / (f G H) is the number
@@ -870,10 +870,10 @@ release_line(const dp_measure *measure, const dp_cell *cells,
  *		bounds: the measurements.
  *
  * The sums are those of noise/pair.c: the number of rows as one number, a mean
- * as in sum.c, a sum of squares as in sum.c, and for
- * what needs both numbers four products, with an additional spread for each
- * variance needed.  Gaussian noise takes the spreads with twice the weight,
- * which costs nothing in L2 (doc/theory.md T110).
+ * as in dp_avg, a sum of squares as in dp_variance, and for what needs both
+ * numbers four products, with an additional spread for each variance needed.
+ * Gaussian noise takes the spreads with twice the weight, which costs nothing
+ * in L2 (doc/theory.md T110).
  * ----------------
  */
 

@@ -21,10 +21,12 @@
 #include "units_internal.h"
 
 /* ----------------
- *		Sums of what units add to an answer, for threads that choose.
+ *		Sums of parts, of a thread's own: what its units add to each kept group
+ *		and column.
  *
  * If the parts of a column are only added up, the sink may be given the sum of
- * several units' parts as one.
+ * several units' parts as one.  So a thread adds up what it chooses, and the
+ * sums are handed over when all threads have ended.
  * ----------------
  */
 

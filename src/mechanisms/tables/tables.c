@@ -1,6 +1,7 @@
 /*
  * tables.c
- *	  What loading the library does for the synth room.
+ *	  What loading the library does for released tables: it registers their
+ *	  task and the uses of their readings.
  */
 #include "postgres.h"
 

@@ -411,7 +411,7 @@ extern const char *dp_domains_key_read(const dp_key_encoding *how,
 									   const char *from, Datum *value,
 									   bool *isnull);
 
-/* ---- axes: the public values of a column (axis*.c) ---- */
+/* ---- axes: the public values of a column (axis.c) ---- */
 
 /*
  * A column of a protected relation as places 0 .. size - 1: one for each
@@ -429,7 +429,7 @@ typedef struct dp_axis
 	Oid			collation;
 	int32		bins;			/* 0: none */
 	int64		size;
-	struct dp_axis_values *values;	/* private to axis*.c */
+	struct dp_axis_values *values;	/* defined below */
 } dp_axis;
 
 extern Datum dp_domains_axis_value(const dp_axis *axis, int64 place,

@@ -29,7 +29,7 @@
  * ----------------
  */
 
-/* dp_domains_integer_datum: see dp_domains.h. */
+/* dp_domains_integer_datum: see domains_internal.h. */
 Datum
 dp_domains_integer_datum(Oid type, int64 value)
 {

@@ -151,7 +151,7 @@ cut_by(const narrowing *n, const OpExpr *comparison, int strategy)
 	cut(n, other, strategy);
 }
 
-/* dp_domains_is_column: is it the key's column, perhaps as another type? */
+/* dp_domains_is_column: whether it is the key's column, in any type. */
 bool
 dp_domains_is_column(const Node *node)
 {
@@ -420,7 +420,7 @@ opposite(int strategy)
 	}
 }
 
-/* Is it so near to 0 that bounds there would have no grid? */
+/* Whether it is so near to 0 that bounds there would have no grid. */
 static bool
 is_tiny(Numeric number)
 {
@@ -540,8 +540,8 @@ dp_domains_interval_meet_condition(dp_interval a, Node *node, Node *condition,
 
 /*
  * dp_domains_narrows
- *	  May a condition from dp_domains_cut_public narrow an interval: does it
- *	  compare numbers or times?
+ *	  Whether a condition from dp_domains_cut_public may narrow an interval,
+ *	  because it compares numbers or times.
  */
 bool
 dp_domains_narrows(Node *condition)

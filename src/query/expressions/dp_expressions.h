@@ -15,6 +15,8 @@
 
 #include "../../base/dp_base.h"
 
+/* ---- expression_check.c ---- */
+
 /*
  * Check an expression (or list, or NULL) that will be evaluated on private
  * rows.  Returns NULL if every node is allowed, otherwise the first refusal,
@@ -35,43 +37,55 @@ extern dp_refusal *dp_expressions_check_groups(Node *expression);
  */
 extern dp_refusal *dp_expressions_check_window_targets(Node *expression);
 
-/*
- * Check that the windows of a level, their functions and frames, are allowed
- * by unit_window.c.  That partitions are of one unit is not checked.
- */
-extern dp_refusal *dp_expressions_check_windows(const Query *level);
+/* ---- expression_query.c ---- */
 
-/* Whether a window has functions that depend on peers, not on single rows. */
-extern bool dp_expressions_looks_at_peers(const Query *level,
-										  const WindowClause *window);
+/* Whether a level's set operations are only UNION ALL. */
+extern bool dp_expressions_unites_all(const Node *operation);
+
+/*
+ * The final check of a whole inner Query, after rewriting: targets, quals,
+ * join quals, security quals, sort and group operators of every level.
+ * Aggregates at the top level are not checked (the release made them); their
+ * arguments and filters are.  Precondition: dp_expressions_make_total was
+ * applied; partial built-ins are refused here.
+ */
+extern dp_refusal *dp_expressions_check_query(Query *query);
+
+/*
+ * dp_expressions_settle_policies, and what dp_expressions_check_query would
+ * refuse of row security.
+ */
+extern dp_refusal *dp_expressions_check_policies(Query *query);
+
+/* ---- expression_constant.c ---- */
+
+/*
+ * Check a verified inner Query or expression after parameters, and calls
+ * without columns, have become constants: patterns, fields and time zones must
+ * be valid, and nothing may be left that was allowed because it would become a
+ * constant.
+ */
+extern dp_refusal *dp_expressions_check_settled(Node *query);
 
 /* ---- expression_public.c ---- */
+
 extern bool dp_expressions_written_number(const Node *node, bool *isnull,
 										  int64 *value);
 
-/* The name of a window whose rows may be in any order. */
-#define DP_EXPRESSIONS_ANY_ORDER "any order"
+/* True when the expression holds no Var, aggregate, sublink or volatile call:
+ * a constant, a parameter or a computation over them. */
+extern bool dp_expressions_is_public_scalar(Node *expression);
+
+/* ---- policy.c ---- */
 
 /*
- * Memory that an allowed aggregate keeps for a group, and what it may return.
+ * In the row security of all levels of an inner Query, replace what depends
+ * only on settings, user and time by its current value.  In place.  Errors:
+ * those of computing it, such as 42704 for a missing setting.
  */
-extern Size dp_expressions_aggregate_keeps(const Aggref *aggregate,
-										   bool *value);
+extern void dp_expressions_settle_policies(Query *query);
 
-/* Most bytes of an expression's value that a group keeps. */
-extern Size dp_expressions_kept_bytes(Node *value, const Query *level);
-extern bool dp_expressions_is_extreme(const Aggref *aggregate);
-extern bool dp_expressions_is_between(const Aggref *aggregate);
-
-/*
- * Make levels of a verified inner Query that group by the unit or have windows
- * depend on the unit's rows only, and never raise errors.  In place; total
- * versions of everything else are already there.
- */
-extern void dp_expressions_settle_levels(Query *query);
-
-/* Memory that the windows of its levels keep, without rows. */
-extern Size dp_expressions_window_memory(const Query *query);
+/* ---- expression_total.c ---- */
 
 /*
  * Copy of the expression in which every allowed-but-partial built-in
@@ -83,8 +97,11 @@ extern Size dp_expressions_window_memory(const Query *query);
  */
 extern Node *dp_expressions_make_total(Node *expression);
 
-/* Whether a level's set operations are only UNION ALL. */
-extern bool dp_expressions_unites_all(const Node *operation);
+/* Load and cache what a call would load at a row: time zones, dictionaries of
+ * initcap. */
+extern void dp_expressions_warm(const FuncExpr *call);
+
+/* ---- null_on_error.c ---- */
 
 /*
  * A call of a function or operator by which NULL takes the place of an error,
@@ -100,34 +117,47 @@ extern Node *dp_expressions_null_on_error(Node *call);
  */
 extern Node *dp_expressions_inline_builtin(Node *call);
 
-/*
- * The final check of a whole inner Query, after rewriting: targets, quals,
- * join quals, security quals, sort and group operators of every level.
- * Aggregates at the top level are not checked (the release made them); their
- * arguments and filters are.  Precondition: dp_expressions_make_total was
- * applied; partial built-ins are refused here.
- */
-extern dp_refusal *dp_expressions_check_query(Query *query);
+/* ---- unit_aggregate.c ---- */
 
 /*
- * In the row security of all levels of an inner Query, replace what depends
- * only on settings, user and time by its current value.  In place.  Errors:
- * those of computing it, such as 42704 for a missing setting.
+ * Memory that an allowed aggregate keeps for a group, and what it may return.
  */
-extern void dp_expressions_settle_policies(Query *query);
+extern Size dp_expressions_aggregate_keeps(const Aggref *aggregate,
+										   bool *value);
+extern bool dp_expressions_is_extreme(const Aggref *aggregate);
+extern bool dp_expressions_is_between(const Aggref *aggregate);
+
+/* ---- unit_window.c ---- */
 
 /*
- * The same, and what dp_expressions_check_query would refuse of row security.
+ * Check that the windows of a level, their functions and frames, are allowed
+ * by unit_window.c.  That partitions are of one unit is not checked.
  */
-extern dp_refusal *dp_expressions_check_policies(Query *query);
+extern dp_refusal *dp_expressions_check_windows(const Query *level);
+
+/* Whether a window has functions that depend on peers, not on single rows. */
+extern bool dp_expressions_looks_at_peers(const Query *level,
+										  const WindowClause *window);
+
+/* The name of a window whose rows may be in any order. */
+#define DP_EXPRESSIONS_ANY_ORDER "any order"
+
+/* Memory that the windows of a query's levels keep, without rows. */
+extern Size dp_expressions_window_memory(const Query *query);
+
+/* ---- settle_levels.c ---- */
 
 /*
- * Check a verified inner Query or expression after parameters, and calls
- * without columns, have become constants: patterns, fields and time zones must
- * be valid, and nothing may be left that was allowed because it would become a
- * constant.
+ * Make levels of a verified inner Query that group by the unit or have windows
+ * depend on the unit's rows only, and never raise errors.  In place; total
+ * versions of everything else are already there.
  */
-extern dp_refusal *dp_expressions_check_settled(Node *query);
+extern void dp_expressions_settle_levels(Query *query);
+
+/* ---- expression_memory.c ---- */
+
+/* Most bytes of an expression's value that a group keeps. */
+extern Size dp_expressions_kept_bytes(Node *value, const Query *level);
 
 /*
  * Make values longer than 1 MB, of columns without a known length, NULL in the
@@ -142,13 +172,5 @@ extern Query *dp_expressions_limit_memory(Query *query, Size *bytes);
  * most `widest`.
  */
 extern Size dp_expressions_row_bytes(const Query *query, Size widest);
-
-/* Load and cache what a call would load at a row: time zones, dictionaries of
- * initcap. */
-extern void dp_expressions_warm(const FuncExpr *call);
-
-/* True when the expression holds no Var, aggregate, sublink or volatile call:
- * a constant, a parameter or a computation over them. */
-extern bool dp_expressions_is_public_scalar(Node *expression);
 
 #endif							/* DP_EXPRESSIONS_H */

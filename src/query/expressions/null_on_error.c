@@ -70,7 +70,10 @@ is_quantity(Oid type)
 	}
 }
 
-/* Has it a quantity, and otherwise concrete types; if stable, of text only? */
+/*
+ * Whether a function takes a quantity, and otherwise values of concrete types;
+ * if it is stable, only text beside the quantities.
+ */
 static bool
 takes_values(Form_pg_proc form)
 {
@@ -112,7 +115,7 @@ form_may_fail(Form_pg_proc form)
 		form->pronargs + OWN_ARGUMENTS <= FUNC_MAX_ARGS && takes_values(form);
 }
 
-/* Are these the argument types of a function, after those of ours? */
+/* Whether a function has this result type and these argument types. */
 static bool
 has_types(Form_pg_proc form, Oid result, int nargs, const Oid *types)
 {
@@ -175,7 +178,10 @@ dp_expressions_inline_builtin(Node *call)
 	return function_of(inlined) == function ? call : inlined;
 }
 
-/* Are the arguments, with names and defaults resolved, of the right types? */
+/*
+ * Resolve names and defaults of the arguments; false if they are then not of
+ * the function's types.
+ */
 static bool
 resolve_arguments(Node *call, HeapTuple tuple, List **args)
 {
@@ -299,7 +305,7 @@ prepare_call(Oid function, FunctionCallInfo fcinfo)
 	return call;
 }
 
-/* Does an error say that a value is out of a range? */
+/* Whether an error says that a value is out of a range. */
 static bool
 is_out_of_range(int code, bool texts)
 {

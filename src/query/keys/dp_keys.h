@@ -19,24 +19,19 @@
 #include "../domains/dp_domains.h"
 #include "../rowsets/dp_rowsets.h"
 
-/* ---- group keys (key.c) ---- */
-
+/* ---- key.c ---- */
 extern dp_refusal *dp_keys_classify(Node *expression, Node *base,
 									Oid relid, dp_key *key);
 extern dp_refusal *dp_keys_classify_image(Query *query, Node *base,
 										  dp_key *key, dp_refusal *refusal,
 										  Expr **column);
-
-/* ---- key.c ---- */
 extern dp_refusal *dp_keys_classify_undeclared(Node *expression, dp_key *key,
 											   dp_refusal *refusal);
 extern dp_refusal *dp_keys_refuse_undeclared(const Aggref *aggregate);
 extern Expr *dp_keys_no_unit(void);
 
-/* ---- levels as trees (make_level.c, united.c) ---- */
-
 /*
- * Does the block have keys that are released by threshold (key.c)?
+ * Whether the block has keys that are released by threshold.
  */
 extern bool dp_keys_has_undeclared(const dp_block *block);
 

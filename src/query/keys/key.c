@@ -125,7 +125,7 @@ dp_keys_refuse_undeclared(const Aggref *aggregate)
 						  get_func_name(aggregate->aggfnoid));
 }
 
-/* dp_keys_has_undeclared: see dp_rowsets.h. */
+/* dp_keys_has_undeclared: see dp_keys.h. */
 bool
 dp_keys_has_undeclared(const dp_block *block)
 {
@@ -145,7 +145,7 @@ dp_keys_no_unit(void)
 							  Int32GetDatum(0), false, true);
 }
 
-/* dp_keys_release_keys: see dp_rowsets.h. */
+/* dp_keys_release_keys: see dp_keys.h. */
 dp_block *
 dp_keys_release_keys(dp_block *block)
 {

@@ -19,7 +19,7 @@
 #include "../../base/dp_base.h"
 #include "../../protect/dp_protect.h"
 
-/* ---- the split (split_block.c) ---- */
+/* ---- a private block, which split/split_block.c makes ---- */
 
 /* Rows with a name in the inner query: a node (named_rows.c). */
 typedef struct dp_joined
@@ -120,7 +120,9 @@ dp_rowsets_aggregate(const dp_block *block, int n)
 									  n))->expr);
 }
 
-/* The size of a unit's rows at a level of a block (unit_levels.c). */
+/* ---- how much of a unit a block reads (unit_levels.c) ---- */
+
+/* The size of a unit's rows at a level of a block. */
 typedef struct dp_unit_level
 {
 	Bitmapset  *leaves;			/* private ones; at most one row for each
@@ -138,20 +140,20 @@ extern List *dp_rowsets_unit_levels(const dp_block *block);
 extern List *dp_rowsets_row_leaves(const dp_block *block);
 
 /*
- * Is each row made of one row of each source?  May a row be in several groups
- * because of a key?
+ * Whether each row is made of one row of each source; whether a row may be in
+ * several groups because of a key.
  */
 extern bool dp_rowsets_joins_plainly(const Query *level);
 extern bool dp_rowsets_key_spreads(const dp_block *block, int n);
 
-/* Does each unit have at most one row among those that a block reads? */
+/* Whether each unit has at most one row among those that a block reads. */
 static inline bool
 dp_rowsets_groups_once(const dp_block *block)
 {
 	return block->once;
 }
 
-/* Is each row a unit, so that it may be joined with at most one row? */
+/* Whether each row is a unit, so that it may be joined with one row only. */
 static inline bool
 dp_rowsets_joins_once(const dp_block *block)
 {
@@ -174,30 +176,25 @@ dp_rowsets_joins_once(const dp_block *block)
 
 extern dp_block *dp_rowsets_name_private(const dp_block *block);
 
-/*
- * Called for each block found, with the block and the range table entry that
- * represents it in the outer query; fills in the entry's marker.
- */
-typedef void (*dp_block_consumer) (dp_block *block, RangeTblEntry *entry,
-								   void *context);
+/* ---- with_query.c ---- */
 
-/*
- * To be called after that: count the references to each WITH query
- * (with_query.c).
- */
+/* Count the references to each WITH query anew, after a rewrite. */
 extern void dp_rowsets_recount_with(Query *query);
 
+/* ---- leaf.c ---- */
+
 /*
- * An expression of a verified level over the columns of leaves (leaf.c): the
+ * An expression of a verified level over the columns of leaves: the
  * varno of Vars is the leaf's number, 1 for the protected relation.
  */
 extern Node *dp_rowsets_base(Query *query, Node *expression);
 
+/* ---- unit.c ---- */
 extern bool dp_rowsets_proved_not_null(Oid relid, AttrNumber attnum,
 									   Snapshot snapshot);
 
 /*
- * Does the relation provably have one row per unit?  And the refusal if not.
+ * Whether the relation provably has one row per unit; and the refusal if not.
  */
 extern bool dp_rowsets_prove_one_row(const dp_relation *relation,
 									 Snapshot snapshot);
@@ -205,9 +202,7 @@ extern dp_refusal *dp_rowsets_refuse_many(const dp_relation *relation);
 extern bool dp_rowsets_is_key(Oid relid, const List *columns,
 							  Snapshot snapshot);
 
-/*
- * The rows a block reads.
- */
+/* ---- the rows a block reads (rowset.c) ---- */
 
 /* An item of FROM that provides rows, at any level of a block. */
 typedef struct dp_leaf
@@ -235,14 +230,14 @@ typedef struct dp_rowset
 								 * one entry for each copy */
 } dp_rowset;
 
-/* Does a level below a block's own group its rows, by unit? */
+/* Whether a level below a block's own groups its rows, by unit. */
 static inline bool
 dp_rowsets_is_grouped(const Query *level)
 {
 	return level->groupClause != NIL;
 }
 
-/* Is the join a semijoin or antijoin? */
+/* Whether the join is a semijoin or antijoin. */
 static inline bool
 dp_rowsets_only_asks(const JoinExpr *join)
 {

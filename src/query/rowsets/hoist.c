@@ -40,8 +40,8 @@ refers_outside(Node *node, const dp_walk *walk)
 
 /*
  * dp_rowsets_refers_outside
- *	  Does a query, or an expression, refer to a query level above its own, or
- *	  above the one `level` levels further out?
+ *	  Whether a query, or an expression, refers to a query level above its
+ *	  own, or above the one `level` levels further out.
  */
 bool
 dp_rowsets_refers_outside(Node *node, int level)

@@ -924,7 +924,7 @@ dp_rowsets_find_join_keys(const Query *query, const List *conditions,
  * ----------------
  */
 
-/* Is the column among those that are equated, by this equality? */
+/* Whether the column is among those that are equated, by this equality. */
 static bool
 is_equated(AttrNumber column, Oid equality, const List *equated)
 {
@@ -942,7 +942,7 @@ is_equated(AttrNumber column, Oid equality, const List *equated)
 	return false;
 }
 
-/* Is the index's n-th column equated, by the equality of the index? */
+/* Whether the index's n-th column is equated, by the index's equality. */
 static bool
 column_looks_up(Relation index, int n, const List *equated)
 {
@@ -960,7 +960,7 @@ column_looks_up(Relation index, int n, const List *equated)
 	return false;
 }
 
-/* Do rows differ in one of the equated columns, because of the index? */
+/* Whether the index proves that rows differ in an equated column. */
 static bool
 index_looks_up(Oid number, const List *equated)
 {
@@ -997,7 +997,7 @@ relation_looks_up(const RangeTblEntry *entry, const List *equated)
 	return proved;
 }
 
-/* Does the query return one row at most, whatever it reads? */
+/* Whether the query returns one row at most, whatever it reads. */
 static bool
 returns_one(const Query *query)
 {
@@ -1014,7 +1014,7 @@ returns_one(const Query *query)
 		 DatumGetInt64(limit->constvalue) <= 1);
 }
 
-/* Are all columns of DISTINCT or GROUP BY equated? */
+/* Whether all columns of DISTINCT or GROUP BY are equated. */
 static bool
 clauses_look_up(const Query *query, const List *clauses, const List *equated)
 {
@@ -1096,8 +1096,8 @@ query_looks_up(const Query *query, const List *equated)
 
 /*
  * dp_rowsets_looks_up
- *	  Does at most one row of a public source of a complete block provably
- *	  match what is known before it?
+ *	  Whether at most one row of a public source of a complete block provably
+ *	  matches what is known before it.
  */
 bool
 dp_rowsets_looks_up(const dp_joined *source)

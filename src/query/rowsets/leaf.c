@@ -190,7 +190,8 @@ dp_rowsets_is_present(const Query *query, Relids items)
 }
 
 /*
- * dp_rowsets_is_nullable: may an outer join of the level leave the item out?
+ * dp_rowsets_is_nullable: whether an outer join of the level may leave the
+ * item out.
  */
 bool
 dp_rowsets_is_nullable(const Query *query, int item)

@@ -764,7 +764,7 @@ groups_by_unit_alone(const Query *level)
 
 static bool has_unit_rows(const Query *level, const dp_block *block);
 
-/* May an outer join leave out private rows? */
+/* Whether an outer join may leave out private rows. */
 static bool
 leaves_out_private(const dp_block *block)
 {
@@ -781,8 +781,8 @@ leaves_out_private(const dp_block *block)
 }
 
 /*
- * Does a leaf add at most one row to those of a unit: its relation has one row
- * of each unit, or it is public and looked up (join.c)?  Which public row
+ * Whether a leaf adds at most one row to those of a unit: its relation has one
+ * row of each unit, or it is public and looked up (join.c).  Which public row
  * matches may depend on whether an outer join leaves out a private one, and
  * then there may be one for either (doc/theory.md T159).
  */
@@ -811,8 +811,8 @@ leaf_adds_one(const RangeTblEntry *entry, const dp_block *block)
 }
 
 /*
- * Does the level read provably at most one row of each unit?  `block`: leaves
- * count, as the catalog has them; NULL: only what groups.
+ * Whether the level provably reads at most one row of each unit.  `block`:
+ * leaves count, as the catalog has them; NULL: only what groups.
  */
 static bool
 reads_unit_rows(const Query *level, const dp_block *block)
@@ -834,8 +834,8 @@ reads_unit_rows(const Query *level, const dp_block *block)
 }
 
 /*
- * Does a verified level, other than a block's own, provably have at most one
- * row of each unit?
+ * Whether a verified level, other than a block's own, provably has at most one
+ * row of each unit.
  */
 static bool
 has_unit_rows(const Query *level, const dp_block *block)
@@ -848,8 +848,8 @@ has_unit_rows(const Query *level, const dp_block *block)
 
 /*
  * dp_rowsets_reads_once
- *	  Does a block, which is complete, read provably at most one row of each
- *	  unit?  Rows are bounded all the same, so that a proof that no longer
+ *	  Whether a block, which is complete, provably reads at most one row of
+ *	  each unit.  Rows are bounded all the same, so that a proof that no longer
  *	  holds costs accuracy alone.
  */
 bool

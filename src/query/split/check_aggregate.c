@@ -165,7 +165,7 @@ check_argument(Node *argument, int kind, const char *name)
 
 static bool is_unit(const dp_splitter *s, Node *base);
 
-/* Is each of the expressions the unit or NULL? */
+/* Whether each of the expressions is the unit or NULL. */
 static bool
 aggregate_are_units(const dp_splitter *s, const List *bases)
 {
@@ -196,9 +196,10 @@ aggregate_results(const CaseExpr *choice)
 }
 
 /*
- * Is the expression, over base columns, the unit itself, or NULL?  A varchar
- * equals the same text; a char(n) has another equality.  All private parts of
- * a row have the same unit, so it may be that of any part that is there.
+ * Whether the expression, over base columns, is the unit itself, or NULL.  A
+ * varchar equals the same text; a char(n) has another equality.  All private
+ * parts of a row have the same unit, so it may be that of any part that is
+ * there.
  */
 static bool
 is_unit(const dp_splitter *s, Node *base)

@@ -20,7 +20,7 @@
 #include "../domains/dp_domains.h"
 #include "../rowsets/dp_rowsets.h"
 
-/* ---- the split (split_block.c) ---- */
+/* ---- a private aggregate of a block (split_block.c) ---- */
 
 /* A dp_ aggregate of a block, whose call is a target of inner: a node. */
 typedef struct dp_value
@@ -52,7 +52,14 @@ extern void dp_split_init(void);
 extern char *dp_split_write_tree(Node *tree);
 extern char *dp_split_write_key(const dp_key *key);
 
-/* ---- all private rows by name (named_rows.c) ---- */
+/* ---- finding and splitting blocks (find_blocks.c) ---- */
+
+/*
+ * Called for each block found, with the block and the range table entry that
+ * represents it in the outer query; fills in the entry's marker.
+ */
+typedef void (*dp_block_consumer) (dp_block *block, RangeTblEntry *entry,
+								   void *context);
 
 /*
  * Find every block of the query, at every level, verify it and split it in
@@ -62,12 +69,16 @@ extern char *dp_split_write_key(const dp_key *key);
 extern dp_refusal *dp_split_all(Query *query, dp_block_consumer consumer,
 								void *context, List **inval_items);
 
+/* ---- released.c ---- */
+
 /*
- * To be called after that, when entries of releases are calls of a marker
- * function: in all that follows released values, NULL takes the place of
- * errors that noise can cause (released.c).
+ * To be called after dp_split_all, when entries of releases are calls of a
+ * marker function: in all that follows released values, NULL takes the place
+ * of errors that noise can cause.
  */
 extern void dp_split_guard_released(Query *query, Oid marker);
+
+/* ---- outer.c ---- */
 
 /* How many additional counts a level that is not yet split will release. */
 extern int	dp_split_added_sizes(const Query *query);

@@ -7,6 +7,11 @@
  * in it has been verified.  The level's targets and HAVING stay outside and
  * are searched further, since subqueries there may contain blocks of their
  * own.
+ *
+ * Before it is split, a level may be rewritten: one of group keys alone, which
+ * is a block, too; unused private values of a subquery, which become NULL; and
+ * private rows that are compared with an outer query, which are grouped by
+ * what is compared, so that values are looked up in the groups.
  */
 #include "postgres.h"
 
@@ -859,7 +864,7 @@ walk_level(Query *query, block_walk *walk)
 
 /*
  * dp_split_all
- *	  See dp_rowsets.h.
+ *	  See dp_split.h.
  */
 dp_refusal *
 dp_split_all(Query *query, dp_block_consumer consumer, void *context,

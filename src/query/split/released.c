@@ -114,7 +114,7 @@ var_depends(const Var *var, const released_level *level)
 		bms_is_member(var->varno, level->entries);
 }
 
-/* Does a query below a level contain a release, or use one from above? */
+/* Whether a query below a level contains a release, or uses one above. */
 static bool
 below_walker(Node *node, void *context)
 {
@@ -385,7 +385,7 @@ released_mutator(Node *node, void *context)
 	return copy;
 }
 
-/* dp_split_guard_released: see dp_rowsets.h. */
+/* dp_split_guard_released: see dp_split.h. */
 void
 dp_split_guard_released(Query *query, Oid marker)
 {

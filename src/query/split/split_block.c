@@ -667,7 +667,7 @@ cut_bases(dp_value *value, List **publics)
 
 /* ---- conditions that narrow bounds ---- */
 
-/* Are all columns of a condition among those that bounds depend on? */
+/* Whether all columns of a condition are among those bounds depend on. */
 static bool
 concerns(Node *condition, const List *columns)
 {
@@ -716,8 +716,8 @@ cut_conjuncts(List *conditions, Node *base, const List *columns,
 }
 
 /*
- * Does a condition hold wherever what it compares is not NULL?  It does where
- * one of the leaves has a row, and without the row a strict one is NULL.
+ * Whether a condition holds wherever what it compares is not NULL.  It does
+ * where one of the leaves has a row, and without the row a strict one is NULL.
  */
 static bool
 holds_if_compared(const dp_join_condition *condition, Node *cut)

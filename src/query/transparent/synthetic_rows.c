@@ -1,6 +1,8 @@
 /*
  * synthetic_rows.c
- *	  Show rows of the twin in previews of a protected relation.
+ *	  Show rows of the twin in previews of a protected relation, and answer
+ *	  levels that read no rows, such as those by which tools learn names and
+ *	  types.
  *
  * The relation's entry is replaced by a subquery over the twin that has the
  * relation's columns, with their numbers, names and types.  Columns that the

@@ -1,6 +1,9 @@
 /*
  * answer_store.c
  *	  Stored answers: found, waited for, stored by the worker, and listed.
+ *
+ * This is the store: rows of dp_pg.answer by their keys, its shared memory and
+ * the worker's part.  What a release asks of it is in stored_answer.c.
  */
 #include "postgres.h"
 

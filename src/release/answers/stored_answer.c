@@ -2,6 +2,9 @@
  * stored_answer.c
  *	  Answers a release from a stored answer, or stores its answer.
  *
+ * This is a release's side: its key, and when an answer is looked up or
+ * stored.  The store itself is answer_store.c.
+ *
  * The look-up happens after subqueries have run and joined rows have been
  * read, since both are part of the question, and after rights were checked;
  * before anything is planned, charged or read.  If there is no stored answer,

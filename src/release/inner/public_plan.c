@@ -659,7 +659,8 @@ dp_inner_leave(void)
 }
 
 /*
- * dp_inner_is_ours: is this the inner query that the planner hook waits for?
+ * dp_inner_is_ours: whether this is the inner query that the planner hook
+ * waits for.
  */
 bool
 dp_inner_is_ours(const Query *query, const char *text)

@@ -454,7 +454,7 @@ struct dp_joined_rows
 	dp_joined_sizes sizes;
 };
 
-/* ---- the session's side ---- */
+/* ---- the connection's side ---- */
 
 typedef struct row_receiver
 {

@@ -1,6 +1,8 @@
 /*
  * row_security.c
- *	  Row security filters rows before any other condition is evaluated.
+ *	  Row security filters rows before any other condition is evaluated: tables
+ *	  of dp_pg and catalogs of statistics in ordinary statements.  Also the
+ *	  locks of TOAST relations that a release takes in advance.
  *
  * PostgreSQL evaluates cheap LEAKPROOF conditions before those of policies,
  * since they raise no error that could reveal a value.  But EXPLAIN (ANALYZE)
@@ -9,16 +11,15 @@
  * of dp_pg, and through pg_stats exact numbers about private columns.
  *
  * So nothing comes before the condition that hides rows: it is a condition of
- * the scan, all others follow it, and no index is used for them
- * (row_security.c uses two of the ledger: one for the policy's condition, one
- * for its order).
+ * the scan, all others follow it, and no index is used for them.  Only of the
+ * ledger two indexes are used: one for the policy's condition, one for its
+ * order.
  *
  *	- Tables of dp_pg have their policies.
  *	- pg_statistic and pg_statistic_ext_data, if they are read with another
- *	  role's rights, which is through the views pg_stats,
- *	  pg_stats_ext and pg_stats_ext_exprs, get the conditions of those views
- *	  as policies. Planning of a function's body that
- *	  became part of FROM comes here, too.
+ *	  role's rights, which is through the views pg_stats, pg_stats_ext and
+ *	  pg_stats_ext_exprs, get the conditions of those views as policies.
+ *	  Planning of a function's body that became part of FROM comes here, too.
  */
 #include "postgres.h"
 

@@ -19,7 +19,7 @@
 
 extern void dp_run_init(void);	/* from _PG_init, preloading only */
 
-/* ---- prepare.c ---- */
+/* ---- run.c ---- */
 
 /*
  * The text of a query over a relation that an argument names; the release
@@ -27,9 +27,6 @@ extern void dp_run_init(void);	/* from _PG_init, preloading only */
  */
 extern const char dp_run_named_text[];
 
-/* ---- what a block joins, and brings together by units ---- */
-
-/* run.c */
 extern Query *dp_run_make_ready(const dp_block *block,
 								const dp_ledger_standing *standing,
 								Query *inner, Const *part, dp_inner *run);

@@ -1,7 +1,9 @@
 /*
  * planner.c
- *	  The planner hook: find private blocks, split them, and make the node of
- *	  each release the way to scan its range table entry.
+ *	  The planner hook: in transparent mode have the statement rewritten, find
+ *	  private blocks, split them, and make the node of each release the way to
+ *	  scan its range table entry.  The refusals of rights where no planner call
+ *	  comes first: ExecutorStart, COPY and LOCK.
  *
  * A release stands in the outer query as a call of the marker function
  * dp_pg.release(nonce, index).  The nonce is drawn for every planner call, so
@@ -183,7 +185,7 @@ denial_init(void)
 					 &next_utility);
 }
 
-/* The blocks of one planner call; on the stack of planner_hook_main. */
+/* The blocks of one planner call; on the stack of plan_release_query. */
 typedef struct planner_call
 {
 	struct planner_call *outer;

@@ -63,7 +63,7 @@ typedef struct release_work
 	TupleDesc	result;
 } release_work;
 
-/* ---- the session's side ---- */
+/* ---- the connection's side ---- */
 
 /*
  * dp_run_fill_job

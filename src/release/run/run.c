@@ -12,6 +12,9 @@
  *	  5. the reader executes the inner query; only now is a private row read;
  *	  6. it draws noise and forgets the exact numbers (reader_work.c).
  *
+ * Steps 1 and 2 are here.  The order of 3 to 6 is that of reader/process.c in
+ * the reader and reader/ask.c in the connection.
+ *
  * The result of 2 and the price may be kept for the next run (kept.c),
  * which begins with 3.
  *
