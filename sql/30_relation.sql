@@ -21,7 +21,7 @@ CREATE TABLE dp_pg.relation (
 	unit_key_more_attnums int2[]
 );
 COMMENT ON TABLE dp_pg.relation IS
-'protected relations; written by dp_protect and dp_unprotect, readable by all roles';
+'protected relations; written by dp_protect, dp_declare and dp_unprotect, readable by all roles';
 COMMENT ON COLUMN dp_pg.relation.relid IS
 'the relation, with all its partitions and inheritance children';
 COMMENT ON COLUMN dp_pg.relation.relid_origin IS
