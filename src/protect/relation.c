@@ -423,6 +423,17 @@ follow_unit(const dp_relation_row *declared, dp_relation *relation)
  */
 
 /*
+ * dp_protect_unit_mark
+ *	  A text that differs for different units of the relation, palloc'd.
+ */
+char *
+dp_protect_unit_mark(const dp_relation *relation)
+{
+	return psprintf("%d %s", relation->unit_attnum,
+					relation->unit == NULL ? "" : relation->unit);
+}
+
+/*
  * dp_protect_lookup
  *	  What was declared about a protected relation, palloc'd in the current
  *	  context; NULL when relid itself is not protected.

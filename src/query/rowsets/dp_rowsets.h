@@ -69,6 +69,8 @@ typedef struct dp_block
 	int			size;			/* number, from 1, of the aggregate whose
 								 * released count decides whether a group is
 								 * returned; 0: all are (outer.c) */
+	List	   *units;			/* of String, by the same numbers: the units
+								 * of private ones (dp_protect_unit_mark) */
 	List	   *relids;			/* OIDs by numbers of leaves, which are the
 								 * varno of Vars over base columns; InvalidOid:
 								 * public rows */

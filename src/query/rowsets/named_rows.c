@@ -349,6 +349,10 @@ dp_rowsets_name_rows(dp_rowset *rowset, dp_block *block)
 
 		block->relids = lappend_oid(block->relids, private ?
 									leaf->relation->relid : InvalidOid);
+		block->units = lappend(block->units,
+							   makeString(private ?
+										  dp_protect_unit_mark(leaf->relation)
+										  : pstrdup("")));
 		if (!several && private)
 			continue;
 		source = name_entry(leaf->level, leaf->entry, leaf->relation, number,

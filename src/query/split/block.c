@@ -54,6 +54,7 @@ static const dp_node_field block_fields[] = {
 	BLOCK_FIELD(DP_FIELD_NODE, publics),
 	BLOCK_FIELD(DP_FIELD_NODE, conditions),
 	BLOCK_FIELD(DP_FIELD_INTEGER, size),
+	BLOCK_FIELD(DP_FIELD_NODE, units),
 	BLOCK_FIELD(DP_FIELD_NODE, relids),
 	BLOCK_FIELD(DP_FIELD_NODE, sources),
 	BLOCK_FIELD(DP_FIELD_INTEGER, relid),

@@ -614,6 +614,20 @@ dp_rights_list_private(const dp_block *block, Query *inner)
 	return all;
 }
 
+/* Is the unit of the relation the one that the block was split for? */
+static bool
+has_unit(const dp_block *block, const dp_relation *relation)
+{
+	ListCell   *relid;
+	ListCell   *unit;
+
+	forboth(relid, block->relids, unit, block->units)
+		if (lfirst_oid(relid) == relation->relid)
+			return strcmp(strVal(lfirst(unit)),
+						  dp_protect_unit_mark(relation)) == 0;
+	return true;				/* on the way to a unit */
+}
+
 /*
  * dp_rights_take
  *	  Give each of the queries, which are changed, the owner's right to read
@@ -623,7 +637,8 @@ dp_rights_list_private(const dp_block *block, Query *inner)
  * or the charge will before anything is read.
  *
  * Errors: 42501 no right on something else in a query; 0A000 a policy has a
- * subquery; 55000 a relation is no longer protected in the dataset.
+ * subquery; 55000 a relation is no longer protected in the dataset, or has
+ * another unit than the block was split for.
  */
 void
 dp_rights_take(const dp_block *block, const dp_ledger_standing *standing,
@@ -636,7 +651,7 @@ dp_rights_take(const dp_block *block, const dp_ledger_standing *standing,
 		dp_ready   *ready = lfirst(lc);
 		const dp_relation *relation = dp_rights_look_up(block, ready->relid);
 
-		if (block->many && !block->single && relation->unit == NULL)
+		if (block->many && !block->single && !has_unit(block, relation))
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("privacy unit of a relation changed since the "

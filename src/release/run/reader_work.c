@@ -7,11 +7,12 @@
  * and noise follow from the block, the parameters, settings and declarations,
  * all public.  A declaration that changed in between, so that the release
  * costs or measures something else, is noticed before anything is charged,
- * since the charge and the exact aggregates must be the same.  Sending the result instead would spare a few microseconds, about as
- * many as comparing versions of declarations takes, and a reader would have to
- * believe what it is sent.  The groups are not decided again: the plan and the
- * cells must agree on them, and conditions may depend on settings that only
- * the connection has.
+ * since the charge and the exact aggregates must be the same.  Sending the
+ * result instead would spare a few microseconds, about as many as comparing
+ * versions of declarations takes, and a reader would have to believe what it
+ * is sent.  The groups are not decided again: the plan and the cells must
+ * agree on them, and conditions may depend on settings that only the
+ * connection has.
  */
 #include "postgres.h"
 
