@@ -32,8 +32,12 @@ INSERT INTO child SELECT generate_series(0, 3);
 CREATE TABLE parted (id int PRIMARY KEY, x int) PARTITION BY RANGE (id);
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (0) TO (100);
 INSERT INTO parted SELECT i, i FROM generate_series(0, 11) i;
+-- a key whose equality is of a polymorphic type
+CREATE TYPE color AS ENUM ('red', 'green', 'blue');
+CREATE TABLE paint (color color PRIMARY KEY);
+INSERT INTO paint VALUES ('red'), ('green'), ('blue');
 CREATE VIEW near AS SELECT id AS place, name FROM zone WHERE id > 2;
-GRANT SELECT ON zone, pair, parent, parted TO :owner;
+GRANT SELECT ON zone, pair, parent, parted, paint TO :owner;
 SET dp_pg.max_rows = 7;
 SET dp_pg.max_keys = 3;
 
@@ -61,7 +65,7 @@ SELECT q AS "one row of a trip", c.* FROM unnest(ARRAY['trip t JOIN zone z ON z.
 	'trip t JOIN pair ON a = zone AND b = lent', 'trip t JOIN parted p ON p.id = zone', 'trip t JOIN (SELECT name, min(id) AS id FROM zone GROUP BY name) z ON z.name = t.code', 'trip t JOIN (SELECT DISTINCT near FROM zone) z ON z.near = t.zone',
 	'trip t JOIN (SELECT DISTINCT ON (near) near, name FROM zone ORDER BY near, id) z ON z.near = t.zone', 'trip t, (SELECT max(near) AS most FROM zone) m WHERE zone < most', 'trip t, (VALUES (4)) v(x) WHERE zone > x', 'trip t, (SELECT 4 AS x) v WHERE zone > x',
 	'trip t, (SELECT near AS x FROM zone ORDER BY id LIMIT 1) v WHERE zone > x', 'trip t WHERE EXISTS (SELECT FROM zone z WHERE z.near > t.zone)', 'trip t JOIN other o ON o.id = t.id', 'trip t LEFT JOIN other o ON o.id = t.id', 'trip t JOIN other o ON o.id = t.id JOIN zone z ON z.id = o.zone',
-	'trip t FULL JOIN other o ON o.id = t.id', '(SELECT *, row_number() OVER (PARTITION BY id ORDER BY fare) FROM trip) t JOIN zone z ON z.id = t.zone']) q, counted('dp_count(*) FROM ' || q) c;
+	'trip t FULL JOIN other o ON o.id = t.id', '(SELECT *, row_number() OVER (PARTITION BY id ORDER BY fare) FROM trip) t JOIN zone z ON z.id = t.zone', 'trip t JOIN paint p ON p.color = CASE WHEN lent = 0 THEN ''red''::color ELSE ''blue'' END']) q, counted('dp_count(*) FROM ' || q) c;
 SELECT q AS "not proved", c.bound, c.sensitivity FROM unnest(ARRAY['trip t JOIN zone z ON z.near = t.zone', 'trip t JOIN zone z ON z.lower = t.code', 'trip t JOIN zone z ON z.id > t.zone', 'trip t JOIN zone z ON z.id::numeric = t.zone', 'trip t JOIN pair ON a = zone', 'trip t JOIN pair ON x = zone',
 	'trip t JOIN parent p ON p.id = zone', 'trip t JOIN zone z ON z.code = t.code COLLATE "C" OR z.id = t.zone', 'trip t JOIN (SELECT z.id FROM zone z, pair) z ON z.id = zone', 'trip t JOIN (SELECT id FROM zone UNION ALL SELECT 1) z ON z.id = zone', 'trip t JOIN (SELECT DISTINCT near, name FROM zone) z ON near = zone',
 	'trip t JOIN (SELECT id, generate_series(1, 2) FROM zone) z ON z.id = zone', 'trip t, (VALUES (4), (5)) v(x) WHERE zone > x', 'trip t, (SELECT near AS x FROM zone ORDER BY id LIMIT 2) v WHERE zone > x', 'trip t, (SELECT near AS x FROM zone ORDER BY part FETCH FIRST ROW WITH TIES) v WHERE zone > x',

@@ -924,6 +924,12 @@ dp_rowsets_find_join_keys(const Query *query, const List *conditions,
  * ----------------
  */
 
+static Oid
+equality_of(const Var *column)
+{
+	return lookup_type_cache(column->vartype, TYPECACHE_EQ_OPR)->eq_opr;
+}
+
 /* Whether the column is among those that are equated, by this equality. */
 static bool
 is_equated(AttrNumber column, Oid equality, const List *equated)
@@ -935,14 +941,13 @@ is_equated(AttrNumber column, Oid equality, const List *equated)
 		const Var  *one = lfirst_node(Var, lc);
 
 		if (one->varattno == column && OidIsValid(equality) &&
-			lookup_type_cache(one->vartype,
-							  TYPECACHE_EQ_OPR)->eq_opr == equality)
+			equality_of(one) == equality)
 			return true;
 	}
 	return false;
 }
 
-/* Whether the index's n-th column is equated, by the index's equality. */
+/* Whether the index's n-th column is equated, by an equality of the index. */
 static bool
 column_looks_up(Relation index, int n, const List *equated)
 {
@@ -950,11 +955,12 @@ column_looks_up(Relation index, int n, const List *equated)
 
 	foreach(lc, equated)
 	{
-		Oid			type = lfirst_node(Var, lc)->vartype;
+		const Var  *one = lfirst_node(Var, lc);
 
-		if (is_equated(index->rd_index->indkey.values[n],
-					   get_opfamily_member(index->rd_opfamily[n], type, type,
-										   BTEqualStrategyNumber), equated))
+		if (one->varattno == index->rd_index->indkey.values[n] &&
+			get_op_opfamily_strategy(equality_of(one),
+									 index->rd_opfamily[n]) ==
+			BTEqualStrategyNumber)
 			return true;
 	}
 	return false;
