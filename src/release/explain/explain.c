@@ -326,6 +326,22 @@ dp_explain_remember_past(dp_past_release *past, int64 ledger_id)
 	remembered[nremembered++].at = GetCurrentTimestamp();
 }
 
+/* A copy of the texts in the current context. */
+static dp_description
+copy_description(const dp_description *d)
+{
+	return (dp_description) {
+		.name = pstrdup(d->name),
+		.mechanism = pstrdup(d->mechanism),
+		.epsilon = pstrdup(d->epsilon),
+		.delta = pstrdup(d->delta),
+		.rho = pstrdup(d->rho),
+		.sensitivity = pstrdup(d->sensitivity),
+		.scale = pstrdup(d->scale),
+		.error = pstrdup(d->error)
+	};
+}
+
 /* dp_explain_remember: add a release to those of the current statement. */
 void
 dp_explain_remember(const dp_release_spec *spec,
@@ -350,9 +366,15 @@ dp_explain_remember(const dp_release_spec *spec,
 			past->relations[past->nrelations++] = lfirst_oid(lc);
 	past->n = dp_prepare_count_values(spec);
 	past->values = palloc(sizeof(dp_description) * Max(past->n, 1));
-	for (i = 0; i < past->n; i++)
-		past->values[i] = run_describe(spec, i);
 	MemoryContextSwitchTo(old);
+	for (i = 0; i < past->n; i++)
+	{
+		dp_description d = run_describe(spec, i);
+
+		MemoryContextSwitchTo(context);
+		past->values[i] = copy_description(&d);
+		MemoryContextSwitchTo(old);
+	}
 	MemoryContextSetParent(context, TopMemoryContext);
 	dp_explain_remember_past(past, receipt->ledger_id);
 }
