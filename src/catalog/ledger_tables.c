@@ -601,11 +601,6 @@ dp_catalog_write_part(const dp_part_row *row)
 }
 
 /* ----------------
- *		Lines of the ledger, and batches.
- * ----------------
- */
-
-/* ----------------
  *		Lines of dp_pg.ledger, which only the worker appends.
  * ----------------
  */

@@ -74,12 +74,28 @@ static const dp_column attribute_columns[] = {
 	DP_COL_OR_NULL("public_sizes", VALUE, declared.public_sizes, 0),
 	DP_COL_IF("nulls", VALUE, nulls, 0, nulls_declared)
 };
+
+/* Of these columns, what tells which are partitions. */
+static const dp_column partition_columns[] = {
+	DP_COL("relid", VALUE, relid, 0),
+	{"relid_origin"},
+	{"attname"},
+	DP_COL("attnum", VALUE, declared.attnum, 0),
+	{"lower"},
+	{"upper"},
+	{"granule"},
+	{"keys"},
+	{"other"},
+	DP_COL_OR_NULL("partition", VALUE, declared.partition, 0)
+};
 #undef DP_ROW
 
 const dp_table dp_catalog_relations = DP_TABLE("relation", dp_relation_row,
 											   relation_columns);
 static const dp_table attributes = DP_TABLE("attribute", attribute_row,
 											attribute_columns);
+static const dp_table partitions = DP_TABLE("attribute", attribute_row,
+											partition_columns);
 
 /* ----------------
  *		Rows of dp_pg.attribute: declarations about columns.
@@ -149,8 +165,8 @@ dp_catalog_list_partitions(Oid relid)
 	dp_scan		scan;
 	attribute_row row;
 
-	dp_catalog_key(&key, &attributes, "relid", ObjectIdGetDatum(relid));
-	dp_catalog_start_rows(&scan, &attributes, &key, 1);
+	dp_catalog_key(&key, &partitions, "relid", ObjectIdGetDatum(relid));
+	dp_catalog_start_rows(&scan, &partitions, &key, 1);
 	while (dp_catalog_next_row(&scan, &row))
 		if (row.declared.partition != 0 && row.declared.attnum > 0)
 			columns = bms_add_member(columns, row.declared.attnum);

@@ -410,13 +410,9 @@ node_evaluate(ExprState *state, ExprContext *econtext)
 }
 
 static bool
-node_needs_value_walker(Node *node, void *context)
+is_extern_param(Node *node, const dp_walk *walk)
 {
-	if (node == NULL)
-		return false;
-	if (IsA(node, Param))
-		return ((Param *) node)->paramkind == PARAM_EXTERN;
-	return expression_tree_walker(node, node_needs_value_walker, context);
+	return IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXTERN;
 }
 
 /*
@@ -430,7 +426,8 @@ node_evaluate_part(ExprState *state, const release_state *release)
 	const PlanState *ps = &release->css.ss.ps;
 
 	if ((ps->state->es_top_eflags & DP_COMPAT_NO_VALUES) != 0 &&
-		node_needs_value_walker(expression, NULL))
+		dp_base_contains(expression, is_extern_param, NULL,
+						 DP_WALK_ONE_LEVEL))
 		return makeNullConst(exprType(expression), exprTypmod(expression),
 							 exprCollation(expression));
 	return node_evaluate(state, ps->ps_ExprContext);
