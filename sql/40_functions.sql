@@ -250,7 +250,7 @@ CREATE FUNCTION dp_pg.null_on_error(result anyelement, function regprocedure,
 	VARIADIC arguments "any") RETURNS anyelement
 LANGUAGE c STABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'dp_null_on_error';
 COMMENT ON FUNCTION dp_pg.null_on_error(anyelement, regprocedure, "any") IS
-'what a built-in function of numbers, dates and times returns for the arguments, or NULL where they are out of a range (division by zero, overflow, the logarithm of a negative number); the first argument only gives the type of the result, and is usually NULL; added in queries around functions and operators of released values; NULL for a NULL function, or for a NULL argument of a STRICT one; 0A000 for a function that is volatile, LEAKPROOF, not built in, or without a number, date or time; 42804 if types are not exactly those of the function; 42501 without EXECUTE on it';
+'what a built-in function of numbers, dates and times returns for the arguments, or NULL where they are out of a range (division by zero, overflow, the logarithm of a negative number); the first argument only gives the type of the result, and is usually NULL; added in queries around functions and operators of released values; NULL for a NULL function, or for a NULL argument of a STRICT one; 0A000 for a function that is volatile, not parallel safe, LEAKPROOF, not built in, without a number, date or time, or with an argument that is none of these nor text, boolean, bit, bytea or inet; 42804 if types are not exactly those of the function; 42501 without EXECUTE on it';
 
 CREATE FUNCTION dp_pg.sortable_value(value anyelement) RETURNS anyelement
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE

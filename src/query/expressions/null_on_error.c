@@ -10,7 +10,8 @@
  *
  * An error is caught without a subtransaction, so only functions whose
  * arguments are values with nothing behind them are called: built in, in C,
- * not volatile, returning one value, all types concrete.  The errors that are
+ * not volatile, parallel safe, returning one value, of numbers, dates, times,
+ * texts, bits and addresses.  The errors that are
  * caught say that a number, date or time is out of a range; such a function
  * raises them with nothing held but memory.  All others are raised, as those
  * of a field or format that was written wrongly are: an invalid parameter is
@@ -70,10 +71,27 @@ is_quantity(Oid type)
 	}
 }
 
-/*
- * Whether a function takes a quantity, and otherwise values of concrete types;
- * if it is stable, only text beside the quantities.
- */
+/* A text, or bits or an address, which functions take beside a number. */
+static bool
+is_beside_quantity(Oid type, char volatility)
+{
+	switch (type)
+	{
+		case TEXTOID:
+		case BOOLOID:
+			return true;
+		case BITOID:
+		case VARBITOID:
+		case BYTEAOID:
+		case INETOID:
+		case CIDROID:
+			return volatility == PROVOLATILE_IMMUTABLE;
+		default:
+			return false;
+	}
+}
+
+/* Whether it takes a quantity, and otherwise only what may be beside one. */
 static bool
 takes_values(Form_pg_proc form)
 {
@@ -86,9 +104,7 @@ takes_values(Form_pg_proc form)
 
 		if (is_quantity(type))
 			found = true;
-		else if (get_typtype(type) == TYPTYPE_PSEUDO ||
-				 (form->provolatile != PROVOLATILE_IMMUTABLE &&
-				  type != TEXTOID && type != BOOLOID))
+		else if (!is_beside_quantity(type, form->provolatile))
 			return false;
 	}
 	return found && get_typtype(form->prorettype) != TYPTYPE_PSEUDO;
@@ -110,7 +126,8 @@ form_may_fail(Form_pg_proc form)
 	return form->oid < FirstGenbkiObjectId &&
 		form->prolang == INTERNALlanguageId &&
 		form->prokind == PROKIND_FUNCTION && !form->proretset &&
-		form->provolatile != PROVOLATILE_VOLATILE && !form->proleakproof &&
+		form->provolatile != PROVOLATILE_VOLATILE &&
+		form->proparallel == PROPARALLEL_SAFE && !form->proleakproof &&
 		form->prorettype != BOOLOID && !OidIsValid(form->provariadic) &&
 		form->pronargs + OWN_ARGUMENTS <= FUNC_MAX_ARGS && takes_values(form);
 }
@@ -139,7 +156,9 @@ make_guarded(Node *call, Oid function, List *args, Oid input_collation)
 					 exprCollation(call), input_collation,
 					 COERCE_EXPLICIT_CALL);
 
-	guarded->location = exprLocation(call);
+	/* not exprLocation, which looks for the leftmost argument below */
+	guarded->location = IsA(call, OpExpr) ? ((OpExpr *) call)->location :
+		((FuncExpr *) call)->location;
 	if (exprTypmod(call) < 0)
 		return (Node *) guarded;
 	return (Node *) makeRelabelType((Expr *) guarded, type, exprTypmod(call),
@@ -225,6 +244,7 @@ dp_expressions_null_on_error(Node *call)
 typedef struct guarded_call
 {
 	FmgrInfo	function;
+	MemoryContext context;		/* of what it keeps, if it is not the first */
 	int			nargs;
 	bool		texts;			/* an argument is a text, such as a field */
 } guarded_call;
@@ -242,8 +262,10 @@ forbid_function(Oid function, Form_pg_proc form, FunctionCallInfo fcinfo)
 				 errmsg("dp_pg.null_on_error cannot call %s",
 						format_procedure(function)),
 				 errdetail("It calls built-in functions of numbers, dates and "
-						   "times that are not volatile and not LEAKPROOF and "
-						   "do not return boolean or a set."),
+						   "times, beside texts, booleans, bits and "
+						   "addresses, that are parallel safe, not volatile "
+						   "and not LEAKPROOF and do not return boolean or a "
+						   "set."),
 				 errhint("Call the function itself.")));
 	for (i = 0; i < n; i++)
 		types[i] = get_fn_expr_argtype(fcinfo->flinfo, i + OWN_ARGUMENTS);
@@ -270,16 +292,32 @@ own_expression(Oid function, FunctionCallInfo fcinfo)
 								 COERCE_EXPLICIT_CALL);
 }
 
+/* Forget the function before; what the next one keeps goes here. */
+static MemoryContext
+next_context(guarded_call *call, MemoryContext parent)
+{
+	call->function.fn_oid = InvalidOid;
+	if (call->context == NULL)
+		call->context = AllocSetContextCreate(parent, "dp_pg guarded call",
+											  ALLOCSET_SMALL_SIZES);
+	else
+		MemoryContextReset(call->context);
+	return call->context;
+}
+
 static guarded_call *
 prepare_call(Oid function, FunctionCallInfo fcinfo)
 {
 	FmgrInfo   *own = fcinfo->flinfo;
 	guarded_call *call = own->fn_extra;
+	MemoryContext context = own->fn_mcxt;
 	MemoryContext old;
 	HeapTuple	tuple;
+	Node	   *expression;
 	int			i;
 
-	if (call != NULL && call->function.fn_oid == function)
+	if (call != NULL && OidIsValid(function) &&
+		call->function.fn_oid == function)
 		return call;
 	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
 	if (!HeapTupleIsValid(tuple) || own->fn_expr == NULL ||
@@ -293,15 +331,20 @@ prepare_call(Oid function, FunctionCallInfo fcinfo)
 						ACL_EXECUTE) != ACLCHECK_OK)
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FUNCTION,
 					   get_func_name(function));
-	old = MemoryContextSwitchTo(own->fn_mcxt);
-	call = palloc0(sizeof(guarded_call));
-	fmgr_info(function, &call->function);
-	fmgr_info_set_expr(own_expression(function, fcinfo), &call->function);
+	if (call == NULL)
+		own->fn_extra = call = MemoryContextAllocZero(context,
+													  sizeof(guarded_call));
+	else
+		context = next_context(call, context);
+	old = MemoryContextSwitchTo(context);
+	expression = own_expression(function, fcinfo);
 	call->nargs = PG_NARGS() - OWN_ARGUMENTS;
+	call->texts = false;
 	for (i = 0; i < call->nargs && function != F_SPLIT_PART; i++)
 		call->texts |= get_fn_expr_argtype(own, i + OWN_ARGUMENTS) == TEXTOID;
+	fmgr_info(function, &call->function);
+	fmgr_info_set_expr(expression, &call->function);
 	MemoryContextSwitchTo(old);
-	own->fn_extra = call;
 	return call;
 }
 
