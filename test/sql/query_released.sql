@@ -14,7 +14,7 @@ CREATE TABLE zone (ward text, area integer);
 INSERT INTO zone VALUES ('A', 1), ('B', 2), ('C', 0), ('D', 0), ('E', 0);
 CREATE TABLE kept (n integer, share numeric(4, 2));
 GRANT SELECT ON wards, shares, zone TO :analyst;
-GRANT INSERT, SELECT ON kept TO :analyst;
+GRANT INSERT, UPDATE, SELECT ON kept TO :analyst;
 RESET ROLE;
 SET ROLE :analyst;
 \pset null NULL
@@ -39,13 +39,23 @@ SELECT date '2024-01-01' + b::integer, date '2024-01-01' + n::integer * 10000000
 SELECT ward FROM noisy ORDER BY ward LIMIT (SELECT min(low) FROM noisy);
 SELECT ward FROM noisy ORDER BY ward OFFSET (SELECT min(low) FROM noisy);
 SELECT ward, ntile(z::integer) OVER w, nth_value(ward, low::integer) OVER w, count(*) OVER (ORDER BY ward ROWS (SELECT min(low) FROM noisy) PRECEDING) FROM noisy WINDOW w AS (ORDER BY ward) ORDER BY ward;
+SELECT count(*) FROM noisy LIMIT (SELECT CASE WHEN min(low) > 0 THEN 1 END FROM noisy) OFFSET (SELECT sum(1 / z) FROM noisy);
+SELECT count(*) FROM (SELECT FROM zone LIMIT (SELECT sum(1 / z) FROM noisy)) z;
 SELECT count(*) FROM noisy, generate_series(1, 2, z) g;
 -- types stay
 SELECT (b * 1.0)::numeric(4, 2) AS share, sqrt(n) AS root, b::smallint AS small, (b * 1.0)::numeric(4, 2)::varchar(9) COLLATE "C" AS text FROM noisy \gdesc
 PREPARE typed(bigint) AS SELECT (n * $1 / n)::numeric(4, 2) AS share FROM wards WHERE ward = 'A';
 EXECUTE typed(2);
 EXECUTE typed(1000);
-INSERT INTO kept SELECT b, s.share FROM noisy JOIN shares s USING (ward) RETURNING *;
+-- what INSERT, UPDATE and MERGE write is not made NULL by a cast to the column
+INSERT INTO kept SELECT n, s.share FROM noisy JOIN shares s USING (ward) RETURNING *;
+INSERT INTO kept SELECT b::integer, (b * 1.0)::numeric(4, 2) FROM noisy RETURNING *;
+SELECT * FROM outcome('INSERT INTO kept SELECT b FROM noisy');
+SELECT * FROM outcome('INSERT INTO kept (share) SELECT b FROM noisy');
+SELECT * FROM outcome('INSERT INTO kept (n) VALUES (1), ((SELECT max(b) FROM noisy))');
+SELECT * FROM outcome('UPDATE kept SET n = b FROM noisy WHERE ward = ''A''');
+SELECT * FROM outcome('WITH k AS (INSERT INTO kept SELECT b FROM noisy RETURNING n) SELECT n FROM k');
+SELECT * FROM outcome('MERGE INTO kept USING (SELECT max(b) AS b FROM noisy) s ON n = s.b WHEN NOT MATCHED THEN INSERT (n) VALUES (b)');
 -- what is not computed from released values is as it was
 SELECT * FROM outcome('SELECT ward, 1 / 0 FROM wards');
 SELECT * FROM outcome('SELECT n, 1 / area FROM wards JOIN zone USING (ward)');
@@ -54,6 +64,7 @@ SELECT n / area IS NULL AS null FROM wards JOIN zone USING (ward) ORDER BY 1;
 -- what others wrote, texts, and words that were written wrongly
 SELECT * FROM outcome('SELECT twice(z) FROM noisy');
 SELECT * FROM outcome('SELECT low::positive FROM noisy');
+SELECT * FROM outcome('SELECT ''{"a": 1}''::jsonb - z::integer FROM noisy');
 SELECT * FROM outcome('SELECT (''x'' || n)::integer FROM noisy');
 SELECT * FROM outcome('SELECT date_trunc(''mnth'', timestamp ''2024-01-01'' + n * interval ''1 day'') FROM noisy');
 DO $$ DECLARE z bigint; BEGIN SELECT n.z INTO z FROM noisy n LIMIT 1; PERFORM 1 / z; EXCEPTION WHEN division_by_zero THEN RAISE WARNING 'own arithmetic'; END $$;
@@ -78,6 +89,8 @@ SELECT dp_pg.null_on_error(NULL::integer, 'int4div(integer,integer)', VARIADIC A
 SELECT dp_pg.null_on_error(NULL::bigint, 'twice(bigint)', 0::bigint);
 SELECT dp_pg.null_on_error(NULL::text, 'pg_read_file(text,bigint,bigint)', 'PG_VERSION'::text, 0::bigint, 1::bigint);
 SELECT dp_pg.null_on_error(NULL::boolean, 'int4lt(integer,integer)', 1, 2);
+SELECT dp_pg.null_on_error(NULL::jsonb, 'jsonb_delete(jsonb,integer)', '{}'::jsonb, 1);
+SELECT dp_pg.null_on_error(NULL::integer, f, 7, 2) FROM unnest(ARRAY['int4div(integer,integer)', 'int4mod(integer,integer)', 'int4div(integer,integer)', 'int4mul(integer,integer)']::regprocedure[]) f;
 SELECT dp_pg.null_on_error(NULL::timestamptz, 'setseed(float8)', 1::float8);
 SELECT dp_pg.null_on_error(NULL::text, '1'::regprocedure, 1);
 SELECT * FROM outcome('SELECT dp_count(dp_pg.null_on_error(NULL::integer, ''int4div(integer,integer)'', age, 0)) FROM person');

@@ -947,7 +947,7 @@ is_equated(AttrNumber column, Oid equality, const List *equated)
 	return false;
 }
 
-/* Whether the index's n-th column is equated, by an equality of the index. */
+/* Whether the index's n-th column is equated, by the index's equality. */
 static bool
 column_looks_up(Relation index, int n, const List *equated)
 {

@@ -8,8 +8,10 @@
  * and operators of what depends on released values are called through
  * dp_pg.null_on_error (expressions/null_on_error.c), at every level: that of
  * the block, and those above that read it as a subquery, WITH query or in an
- * expression.  LIMIT, window frames and the like, which take no NULL or fail
- * for 0, get the nearest value that they take.
+ * expression.  LIMIT, window frames and the like, which fail for negative
+ * numbers, 0 or NULL, get the nearest value that they take.  The casts to the
+ * columns that INSERT, UPDATE and MERGE write stay as they are: a value that
+ * does not fit is an error, not a NULL that is stored.
  *
  * All that is looked at has been released, so this tells nothing; private rows
  * are in other trees by now.
@@ -43,8 +45,10 @@ typedef struct released_level
 	Oid			marker;			/* the function that stands for a release */
 	Bitmapset  *withs;			/* of its WITH queries, from 0 */
 	Bitmapset  *entries;		/* of its range table, from 1 */
+	List	   *written;		/* its lists of values for columns */
 	bool		rows;			/* which rows it has depends on them */
 	bool		element;		/* inside a cast of the elements of one */
+	bool		found;			/* what the mutator has met depends on them */
 } released_level;
 
 /* A search in a level below that of `level`. */
@@ -160,26 +164,34 @@ query_depends(const Query *query, const released_level *level)
 							 QTW_EXAMINE_RTES_BEFORE);
 }
 
+/* Does a node depend, whatever its arguments do? */
+static bool
+node_depends(const Node *node, const released_level *level)
+{
+	const released_level *rows = NULL;
+
+	if (IsA(node, Var))
+		return var_depends((const Var *) node,
+						   level_up(level,
+									((const Var *) node)->varlevelsup));
+	if (IsA(node, CaseTestExpr))
+		return level->element;
+	if (IsA(node, SubLink))
+		return query_depends((Query *) ((const SubLink *) node)->subselect,
+							 level);
+	if (IsA(node, Aggref))
+		rows = level_up(level, ((const Aggref *) node)->agglevelsup);
+	else if (IsA(node, WindowFunc))
+		rows = level;
+	return rows != NULL && rows->rows;
+}
+
 static bool
 depends_walker(Node *node, void *context)
 {
-	const released_level *level = context;
-	const released_level *rows = NULL;
-
-	if (node == NULL)
+	if (node == NULL || IsA(node, Query))	/* of a SubLink */
 		return false;
-	if (IsA(node, Var))
-		return var_depends((Var *) node,
-						   level_up(level, ((Var *) node)->varlevelsup));
-	if (IsA(node, CaseTestExpr))
-		return level->element;
-	if (IsA(node, Query))		/* of a SubLink */
-		return query_depends((Query *) node, level);
-	if (IsA(node, Aggref))
-		rows = level_up(level, ((Aggref *) node)->agglevelsup);
-	else if (IsA(node, WindowFunc))
-		rows = level;
-	return (rows != NULL && rows->rows) ||
+	return node_depends(node, context) ||
 		expression_tree_walker(node, depends_walker, context);
 }
 
@@ -211,12 +223,36 @@ entry_depends(const RangeTblEntry *entry, const released_level *level)
 	}
 }
 
+/* The lists whose values a query writes to columns; VALUES may have many. */
+static List *
+written_lists(const Query *query)
+{
+	List	   *lists = list_make1(query->targetList);
+	ListCell   *lc;
+
+	if (query->commandType == CMD_SELECT)
+		return NIL;
+	if (query->onConflict != NULL)
+		lists = lappend(lists, query->onConflict->onConflictSet);
+	foreach(lc, query->mergeActionList)
+		lists = lappend(lists, lfirst_node(MergeAction, lc)->targetList);
+	foreach(lc, query->rtable)
+	{
+		List	   *values = lfirst_node(RangeTblEntry, lc)->values_lists;
+
+		if (values != NIL)
+			lists = lappend(lists, values);
+	}
+	return lists;
+}
+
 static void
 enter_level(released_level *level)
 {
 	const Query *query = level->query;
 	ListCell   *lc;
 
+	level->written = written_lists(query);
 	foreach(lc, query->cteList)
 	{
 		CommonTableExpr *with = lfirst(lc);
@@ -250,6 +286,18 @@ make_zero(Oid type)
 					 by_value);
 }
 
+/* int8larger(number, 0): NULL, which is no limit, stays. */
+static Node *
+guard_limit(Node *number, const released_level *level)
+{
+	if (!depends(number, level))
+		return number;
+	return (Node *) makeFuncExpr(F_INT8LARGER, INT8OID,
+								 list_make2(number, make_zero(INT8OID)),
+								 InvalidOid, InvalidOid,
+								 COERCE_EXPLICIT_CALL);
+}
+
 /* GREATEST(number, 0): 0 also for NULL. */
 static Node *
 at_least_zero(Node *number)
@@ -279,7 +327,7 @@ null_if_zero(Node *number)
 }
 
 static Node *
-guard_number(Node *number, const released_level *level)
+guard_frame(Node *number, const released_level *level)
 {
 	return depends(number, level) ? at_least_zero(number) : number;
 }
@@ -310,6 +358,9 @@ guard_series(FuncExpr *call, const released_level *level)
 		case F_GENERATE_SERIES_NUMERIC_NUMERIC_NUMERIC:
 		case F_GENERATE_SERIES_TIMESTAMP_TIMESTAMP_INTERVAL:
 		case F_GENERATE_SERIES_TIMESTAMPTZ_TIMESTAMPTZ_INTERVAL:
+#ifdef F_GENERATE_SERIES_TIMESTAMPTZ_TIMESTAMPTZ_INTERVAL_TEXT
+		case F_GENERATE_SERIES_TIMESTAMPTZ_TIMESTAMPTZ_INTERVAL_TEXT:
+#endif
 			step = list_nth_cell(call->args, 2);
 			if (depends(lfirst(step), level))
 				lfirst(step) = null_if_zero(lfirst(step));
@@ -321,18 +372,49 @@ guard_level(Query *query, const released_level *level)
 {
 	ListCell   *lc;
 
-	query->limitCount = guard_number(query->limitCount, level);
-	query->limitOffset = guard_number(query->limitOffset, level);
+	query->limitCount = guard_limit(query->limitCount, level);
+	query->limitOffset = guard_limit(query->limitOffset, level);
 	foreach(lc, query->windowClause)
 	{
 		WindowClause *window = lfirst_node(WindowClause, lc);
 
-		window->startOffset = guard_number(window->startOffset, level);
-		window->endOffset = guard_number(window->endOffset, level);
+		window->startOffset = guard_frame(window->startOffset, level);
+		window->endOffset = guard_frame(window->endOffset, level);
 	}
 }
 
 static Node *released_mutator(Node *node, void *context);
+
+/* Is the node a cast that nobody wrote? */
+static bool
+is_implicit_cast(const Node *node)
+{
+	if (IsA(node, FuncExpr))
+		return ((const FuncExpr *) node)->funcformat == COERCE_IMPLICIT_CAST;
+	if (IsA(node, RelabelType))
+		return ((const RelabelType *) node)->relabelformat ==
+			COERCE_IMPLICIT_CAST;
+	if (IsA(node, ArrayCoerceExpr))
+		return ((const ArrayCoerceExpr *) node)->coerceformat ==
+			COERCE_IMPLICIT_CAST;
+	return IsA(node, CoerceToDomain) &&
+		((const CoerceToDomain *) node)->coercionformat ==
+		COERCE_IMPLICIT_CAST;
+}
+
+/* Values for columns: at their top the casts to the columns' types stay. */
+static Node *
+written_mutator(Node *node, void *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, List) || IsA(node, TargetEntry) || IsA(node, FieldStore) ||
+		(IsA(node, SubscriptingRef) &&
+		 ((SubscriptingRef *) node)->refassgnexpr != NULL) ||
+		is_implicit_cast(node))
+		return expression_tree_mutator(node, written_mutator, context);
+	return released_mutator(node, context);
+}
 
 static Node *
 guard_call(Node *call, released_level *level)
@@ -343,11 +425,40 @@ guard_call(Node *call, released_level *level)
 		dp_expressions_null_on_error(call);
 }
 
+/* The guarded node, of which something inside depends or not. */
+static Node *
+guard_node(Node *node, bool inside, released_level *level)
+{
+	if (IsA(node, WindowFunc))
+		guard_window((WindowFunc *) node, level);
+	if (!inside)
+		return node;
+	if (IsA(node, OpExpr))
+		return guard_call(node, level);
+	if (IsA(node, FuncExpr))
+	{
+		guard_series((FuncExpr *) node, level);
+		return guard_call(node, level);
+	}
+	if (IsA(node, ArrayCoerceExpr) && !level->element)
+	{
+		ArrayCoerceExpr *cast = (ArrayCoerceExpr *) node;
+
+		level->element = true;
+		cast->elemexpr = (Expr *) released_mutator((Node *) cast->elemexpr,
+												   level);
+		level->element = false;
+	}
+	return node;
+}
+
 static Node *
 released_mutator(Node *node, void *context)
 {
 	released_level *level = context;
 	Node	   *copy;
+	bool		before;
+	bool		inside;
 
 	if (node == NULL)
 		return NULL;
@@ -361,28 +472,14 @@ released_mutator(Node *node, void *context)
 		guard_level((Query *) copy, &below);
 		return copy;
 	}
+	if (IsA(node, List) && list_member_ptr(level->written, node))
+		return written_mutator(node, level);
+	before = level->found;
+	level->found = false;
 	copy = expression_tree_mutator(node, released_mutator, context);
-	if (IsA(copy, OpExpr) && depends((Node *) ((OpExpr *) copy)->args, level))
-		return guard_call(copy, level);
-	if (IsA(copy, FuncExpr) &&
-		depends((Node *) ((FuncExpr *) copy)->args, level))
-	{
-		guard_series((FuncExpr *) copy, level);
-		return guard_call(copy, level);
-	}
-	if (IsA(copy, WindowFunc))
-		guard_window((WindowFunc *) copy, level);
-	if (IsA(copy, ArrayCoerceExpr) && !level->element &&
-		depends((Node *) ((ArrayCoerceExpr *) copy)->arg, level))
-	{
-		ArrayCoerceExpr *cast = (ArrayCoerceExpr *) copy;
-
-		level->element = true;
-		cast->elemexpr = (Expr *) released_mutator((Node *) cast->elemexpr,
-												   level);
-		level->element = false;
-	}
-	return copy;
+	inside = level->found;
+	level->found |= before || node_depends(node, level);
+	return guard_node(copy, inside, level);
 }
 
 /* dp_split_guard_released: see dp_split.h. */
