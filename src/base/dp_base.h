@@ -416,6 +416,9 @@ extern Oid	dp_base_extension_namespace(void);
 extern Oid	dp_base_extension_oid(void);
 extern Oid	dp_base_catalog_namespace(void);	/* schema dp_pg */
 extern int64 dp_base_cluster_id(void);		/* system identifier */
+
+/* ---- compat.c ---- */
+
 extern bool dp_base_reads_system_column(Query *level, RangeTblEntry *entry);
 
 /* ---- progress reports (progress.c) ---- */
@@ -450,6 +453,8 @@ extern void dp_base_progress_end(void);
 
 /* ---- compat.c ---- */
 extern List *dp_base_stands_for(const RangeTblEntry *entry);
+
+/* ---- node_fields.c ---- */
 
 typedef enum dp_field_kind
 {

@@ -455,6 +455,8 @@ extern dp_filter dp_ledger_charge_filter(const dp_ledger_standing *standing);
 extern void dp_ledger_check_delta(const dp_ledger_standing *standing,
 								  const char *dataset, dp_fixed delta);
 
+/* ---- standing.c ---- */
+
 /* The largest epsilon that one more pure query may have. */
 extern dp_fixed dp_ledger_remaining(const dp_limit *limit,
 									const dp_spent *spent);

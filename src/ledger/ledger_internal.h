@@ -174,32 +174,34 @@ extern bool dp_ledger_batch_is_alive(const dp_batch_row *row,
 extern bool dp_ledger_batch_covers(const dp_batch_row *row,
 								   const dp_charge *charge);
 
-/* payer.c */
+/* ---- payer.c ---- */
 extern TimestampTz dp_ledger_renewal(const dp_budget_row *row);
 extern void dp_ledger_roll(dp_budget_row *row, TimestampTz now);
 extern void dp_ledger_note_charged(void);
 
-/* queue.c */
+/* ---- queue.c ---- */
+
 extern void dp_ledger_commit_begins(void);
 extern void dp_ledger_commit_ends(bool done);
 
-/* decide.c */
+/* ---- decide.c ---- */
+
 extern void dp_ledger_decide(dp_slot **slots, bool *again, int n);
 
-/* charge_request.c */
+/* ---- charge_request.c ---- */
+
 extern void dp_ledger_start_worker(void);
 extern void dp_ledger_fill_reserved(dp_slot *slot,
 									const dp_ledger_request *request,
 									dp_ledger_ticket *ticket);
-extern void dp_ledger_rouse_worker(dp_ledger_rousing *rousing,
-								   dp_slot **slot);
 extern void dp_ledger_wait(dp_slot **slot, dp_answer *answer);
 extern void dp_ledger_ask(dp_slot *content, dp_answer *answer);
 extern void dp_ledger_accept(const dp_ledger_request *request,
 							 const dp_answer *answer,
 							 dp_ledger_receipt *receipt);
 
-/* task.c */
+/* ---- task.c ---- */
+
 extern void dp_ledger_task_begin(void);
 extern bool dp_ledger_task_fetch(dp_slot *slot, int number);
 extern void dp_ledger_task_run(dp_slot *slot, int number,
@@ -208,17 +210,26 @@ extern void dp_ledger_task_run(dp_slot *slot, int number,
 extern void dp_ledger_task_decide(dp_slot *slot, int number, TimestampTz now);
 extern void dp_ledger_task_finish(void);
 
-/* call_worker.c */
+/* ---- call_worker.c ---- */
+
+extern void dp_ledger_rouse_worker(dp_ledger_rousing *rousing,
+								   dp_slot **slot);
 extern bool dp_ledger_find_wanted(TimestampTz *since, Datum *database);
 extern bool dp_ledger_spare(long idle, bool kept_too);
 extern void dp_ledger_note_failure(Oid database);
 
-/* worker.c, utility.c, payer.c */
+/* ---- worker.c ---- */
+
 extern PGDLLEXPORT void dp_ledger_worker_main(Datum arg);
+
+/* ---- payer.c ---- */
+
 extern void dp_ledger_refresh_init(void);
 
+/* ---- grant.c ---- */
+
 /*
- * Arguments of the functions that a dataset's owner calls (grant.c).
+ * Arguments of the functions that a dataset's owner calls.
  */
 
 extern void dp_ledger_check_writable(const char *what);
@@ -227,10 +238,11 @@ extern char *dp_ledger_owner_dataset_argument(FunctionCallInfo fcinfo,
 extern dp_fixed dp_ledger_read_delta(Datum value, bool isnull);
 extern Datum dp_ledger_owner_decimal(FunctionCallInfo fcinfo, int argument);
 
+/* ---- shield.c ---- */
+
 /*
  * Owners' procedures while other roles call them: what is hidden from the
- * caller (shield.c), and which functions are such procedures
- * (shield.c).
+ * caller, and which functions are such procedures.
  */
 
 /* Settings that a shielded function has, whatever its caller has set. */
@@ -252,7 +264,6 @@ typedef struct dp_shield_facts
 								 * sets */
 } dp_shield_facts;
 
-/* shield.c */
 extern void dp_ledger_shield_init(void);	/* from _PG_init, preloading */
 
 #endif							/* LEDGER_INTERNAL_H */

@@ -56,7 +56,7 @@ typedef struct dp_exposure_search
 	List	   *found;			/* of dp_exposure * */
 } dp_exposure_search;
 
-/* relation.c */
+/* ---- relation.c ---- */
 extern bool dp_protect_is_distributed(Oid relid);
 extern List *dp_protect_list_parents(Oid relid);
 extern char *dp_protect_declared_unit(Oid relid);
@@ -78,14 +78,14 @@ extern bool dp_protect_keys_match(Oid a, Oid b);
 extern char *dp_protect_unit_text(const dp_relation_row *row);
 extern char *dp_protect_call_text(Oid relid);
 
-/* declare_unit.c */
+/* ---- declare_unit.c ---- */
 extern void dp_protect_read_unit(Oid relid, const char *unit,
 								 const char *dataset, dp_relation_row *row);
 extern void dp_protect_forbid_behind(Oid relid, const char *what);
 extern void dp_protect_notice_unit(const dp_relation_row *unit,
 								   const char *dataset);
 
-/* exposure.c */
+/* ---- exposure.c ---- */
 extern List *dp_protect_list_tree(Oid relid, LOCKMODE lockmode);
 extern void dp_protect_add_grants(dp_exposure_search *search, Oid relid,
 								  AclMode mask, const List *columns,
@@ -100,23 +100,23 @@ extern char *dp_protect_exposure_describe(const dp_exposure *exposure);
 extern char *dp_protect_exposure_remedy(const dp_exposure *exposure);
 extern char *dp_protect_exposure_explain(const List *exposures, char **hint);
 
-/* exposure_find.c */
+/* ---- exposure_find.c ---- */
 extern List *dp_protect_list_exposures(Oid relid, LOCKMODE lockmode);
 extern bool dp_protect_can_read(Oid role, Oid owner);
 extern bool dp_protect_is_security_invoker(Oid view);
 extern List *dp_protect_rule_queries(HeapTuple rule);
 
-/* admit.c */
+/* ---- admit.c ---- */
+extern void dp_protect_note_name(Oid relid, const bool *follow);
 extern List *dp_protect_enter(Oid relid, bool revoke);
 extern void dp_protect_place(Oid relid, const List *tree, const char *dataset,
 							 const char *unit, dp_relation_row *row);
 extern bool dp_protect_revoke(Oid relid, const List *exposures);
 
-/* follow.c */
+/* ---- follow.c ---- */
 extern List *dp_protect_close_part(Oid part, Oid root);
 extern void dp_protect_keep_part(Oid part, Oid root);
 extern void dp_protect_follow_note(void);
-extern void dp_protect_note_name(Oid relid, const bool *follow);
 extern void dp_protect_follow_init(void);
 extern void dp_protect_keep_dropped(void);
 extern void dp_protect_note_open(Oid relid);
@@ -127,11 +127,11 @@ extern bool dp_protect_can_show(Oid view, Oid root);
 extern List *dp_protect_exposures_of_views(List *exposures, Oid root);
 extern void dp_protect_warn_of(Oid root, List *exposures);
 
-/* policies.c */
+/* ---- policies.c ---- */
 extern void dp_protect_warn_of_no_policy(Oid relid);
 extern void dp_protect_warn_of_policies(Oid relid);
 
-/* publish.c */
+/* ---- publish.c ---- */
 extern void dp_protect_run_command(const char *command);
 extern char *dp_protect_publish_name(Oid relid);
 extern Oid	dp_protect_publish_view(Oid relid, char *publish);
@@ -142,12 +142,12 @@ extern void dp_protect_tie_twin(Oid relid, Oid twin);
 extern Query *dp_protect_view_query(Oid view);
 extern bool dp_protect_is_projection(const Query *query, Oid relid);
 
-/* comment.c */
+/* ---- comment.c ---- */
 extern void dp_protect_comment(Oid relid);
 extern void dp_protect_uncomment(Oid relid, Oid view);
 extern void dp_protect_comment_written(const CommentStmt *stmt);
 
-/* require.c */
+/* ---- require.c ---- */
 extern void dp_protect_require_writable(const char *function);
 extern void dp_protect_require_owner(Oid relid);
 extern char *dp_protect_require_protected(Oid relid);
@@ -176,10 +176,10 @@ typedef struct dp_target
 	Oid			collation;
 } dp_target;
 
-/* declare_immutable.c */
+/* ---- declare_immutable.c ---- */
 extern bool dp_protect_declare_forget_partitions(Oid relid);
 
-/* declare.c */
+/* ---- declare.c ---- */
 extern void dp_protect_declare_require_value(bool isnull, const char *what);
 extern void dp_protect_declare_read_column(FunctionCallInfo fcinfo,
 										   dp_target *column);

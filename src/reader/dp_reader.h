@@ -162,7 +162,7 @@ extern void dp_reader_run(const dp_reader_job *job, dp_reader_charge charge,
  */
 extern void dp_reader_check_memory(const dp_reader_job *job);
 
-/* message.c */
+/* ---- message.c ---- */
 extern Size dp_reader_process_memory(Size memory, Size row);
 
 /*
@@ -178,7 +178,9 @@ extern void dp_reader_expect_packs(dp_reader_job *job,
 								   const PlannedStmt *plan, Size memory,
 								   Size row);
 
-/* Replace the error being handled by one that reveals nothing (read.c). */
+/* ---- read.c ---- */
+
+/* Replace the error being handled by one that reveals nothing. */
 pg_noreturn extern void dp_reader_mask_error(MemoryContext context,
 											 bool planning);
 

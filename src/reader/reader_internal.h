@@ -65,13 +65,15 @@
 
 struct dp_opened;
 
-/* message.c */
+/* ---- read.c ---- */
 
 /*
  * Settings of a process that plans or reads private queries: for good, or
  * until the innermost nest level (NewGUCNestLevel) ends.
  */
 extern void dp_reader_be_quiet(bool for_good);
+
+/* ---- message.c: what a connection sends, without the pointers ---- */
 
 /* The parts of a message, each at an aligned address. */
 typedef enum dp_message_part
@@ -90,8 +92,6 @@ typedef enum dp_message_part
 	DP_PART_DATA,				/* the kind's own */
 	DP_PARTS
 } dp_message_part;
-
-/* ---- message.c: what a connection sends, without the pointers ---- */
 
 typedef struct dp_message
 {

@@ -93,6 +93,8 @@ extern dp_status dp_accounting_rho_from_pure(const dp_rational *epsilon,
 extern dp_status dp_accounting_rho_from_laplace(dp_uint128 sensitivity,
 												const dp_rational *epsilon,
 												dp_fixed *rho);
+
+/* ---- certificates (filter.c) ---- */
 extern dp_status dp_accounting_rho_certificate(dp_fixed epsilon,
 											   dp_fixed delta,
 											   dp_fixed *rho, uint64_t *alpha);

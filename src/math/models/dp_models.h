@@ -255,10 +255,14 @@ extern void dp_models_mwem_marginal(const dp_mwem *w, dp_columns set,
 									double *out);
 extern dp_status dp_models_mwem_sample(const dp_mwem *w, dp_source *source,
 									   int64_t rows, int32_t *places);
+
+/* ---- what rounding to rows adds (rows_error.c) ---- */
 extern void dp_models_mwem_rows_error(const dp_mwem *w,
 									  const dp_generator_terms *t,
 									  int64_t rows, const int32_t *places,
 									  dp_generator_report *report);
+
+/* ---- the iterative construction (iterate.c) ---- */
 
 #define DP_ITERATE_ROUNDS 400
 #define DP_ITERATE_WEIGHTS (INT64_C(1) << 24)	/* queries times cells */
@@ -311,7 +315,6 @@ typedef struct dp_iterate_step
 	dp_int128	answer;
 } dp_iterate_step;
 
-/* ---- iterate.c ---- */
 extern dp_status dp_models_iterate(const dp_host *host, dp_source *source,
 								   const dp_iterate_terms *terms,
 								   const int32_t *weights,

@@ -72,6 +72,9 @@ extern Datum dp_aggregates_release_mean(const dp_measure *measure,
 /* ---- choose_value.c: what a choice by rank needs ---- */
 extern void dp_aggregates_set_rank_grid(dp_measure *measure);
 extern List *dp_aggregates_count_ranks(const dp_measure *measure);
+extern void dp_aggregates_add_rank(const dp_measure *measure,
+								   const dp_units_part *part, dp_cell *cells,
+								   MemoryContext keep);
 extern void dp_aggregates_load_ranks(const dp_measure *measure,
 									 const Datum *values, const bool *nulls,
 									 dp_cell *cells, MemoryContext keep);
@@ -146,7 +149,7 @@ extern const dp_measure_ops dp_aggregates_regr_syy;
 
 /* ---- a whole block ---- */
 
-/* key_decision.c */
+/* ---- key_decision.c ---- */
 extern void dp_aggregates_adapt(const dp_release_spec *spec, int64 told);
 typedef struct dp_key_names dp_key_names;
 extern Size dp_aggregates_names_most(const dp_release_spec *spec);
@@ -161,16 +164,16 @@ extern void dp_aggregates_names_read(const dp_key_names *names,
 									 const char *from,
 									 Datum *values, bool *nulls);
 
-/* parameters.c, registry.c */
+/* ---- parameters.c ---- */
 extern dp_rational dp_aggregates_default_price(int share);
 
-/* group_place.c */
+/* ---- group_place.c ---- */
 extern Expr *dp_aggregates_row_place(const dp_measure *measure, Expr *argument,
 									 dp_axis_kind kind, const Const *lookup);
 extern Datum dp_aggregates_group_value(const dp_measure *measure, Datum state,
 									   int64 group);
 
-/* unit_cells.c */
+/* ---- unit_cells.c ---- */
 typedef struct dp_measure_units dp_measure_units;
 extern Expr *dp_aggregates_row_granules(const dp_measure *measure,
 										Expr *argument);
@@ -178,9 +181,6 @@ extern Expr *dp_aggregates_row_case(Expr *condition, Expr *result);
 extern void dp_aggregates_add_value(const dp_measure *measure,
 									const dp_units_part *part, dp_cell *cells,
 									MemoryContext keep);
-extern void dp_aggregates_add_rank(const dp_measure *measure,
-								   const dp_units_part *part, dp_cell *cells,
-								   MemoryContext keep);
 extern void dp_aggregates_set_bound(dp_measure *measure, dp_units_kind kind);
 extern void dp_aggregates_list_rows(const dp_release_spec *spec, Query *inner,
 									Expr *place);

@@ -249,7 +249,7 @@ typedef struct dp_release_spec
 	Const	   *part_value;		/* of block->part_value, or NULL */
 } dp_release_spec;
 
-/* key_decision.c */
+/* ---- key_decision.c ---- */
 
 /* Most undeclared keys of a unit that can count. */
 #define DP_RELEASED_KEYS_MAX 10000
@@ -258,30 +258,30 @@ extern void dp_aggregates_set_decision(dp_release_spec *spec, int share);
 extern void dp_aggregates_keep_unprepared(dp_measure *measure);
 extern void dp_aggregates_allow_fewer(dp_measure *measure);
 
-/* predicate_limit.c */
+/* ---- predicate_limit.c ---- */
 extern void dp_aggregates_check_predicates(int64 evaluated, int64 all,
 										   bool tell);
 extern void dp_aggregates_check_cost(const dp_release_spec *spec, bool tell);
 extern char *dp_aggregates_cost_text(const dp_release_spec *spec);
 
-/* parameters.c, registry.c */
+/* ---- registry.c ---- */
 extern int	dp_aggregates_count_default(const dp_block *block);
 extern int	dp_aggregates_count_share(List *blocks);
 extern int	dp_aggregates_enter_share(int share);
 
-/* group_place.c */
+/* ---- group_place.c ---- */
 extern void dp_aggregates_group_by_place(const dp_release_spec *spec,
 										 Query *inner);
 extern void dp_aggregates_set_states(dp_release_spec *spec);
 
-/* unit_cells.c */
+/* ---- unit_cells.c ---- */
 extern Size dp_aggregates_row_bytes(const dp_release_spec *spec);
 
-/* state_memory.c */
+/* ---- state_memory.c ---- */
 extern Size dp_aggregates_memory(const dp_release_spec *spec);
 extern Size dp_aggregates_row_memory(const dp_release_spec *spec);
 
-/* cells.c */
+/* ---- cells.c ---- */
 typedef struct dp_cells dp_cells;
 extern dp_cells *dp_aggregates_cells_create(const dp_release_spec *spec,
 											int helpers);

@@ -134,15 +134,12 @@ extern void dp_sessions_ask(const dp_session *session, dp_reading *reading,
  */
 extern List *dp_sessions_list_aboves(int64 id, int64 after);
 
-/* sparse_vector.c */
+/* ---- sparse_vector.c ---- */
 extern char *dp_sessions_charge_text(const dp_charge *charge, dp_fixed for_n,
 									 const char *dataset);
 extern char *dp_sessions_number_text(int64 n, const char *what);
 
-/*
- * Arguments of this room's functions; session_argument.c has the
- * contracts.
- */
+/* ---- arguments of this room's functions (session_argument.c) ---- */
 
 extern Oid	dp_sessions_relation(FunctionCallInfo fcinfo, int place,
 								 const char *function);
@@ -239,10 +236,10 @@ StaticAssertDecl(sizeof(dp_session_task) <= DP_TASK_DATA,
 StaticAssertDecl(sizeof(dp_session_verdict) <= DP_TASK_REPLY,
 				 "answers about sessions do not fit");
 
-/* session_store.c */
+/* ---- session_store.c ---- */
 extern void dp_sessions_question_init(void);
 
-/* session_worker.c */
+/* ---- session_worker.c ---- */
 extern dp_found dp_sessions_read(int64 id, dp_row_lock lock,
 								 dp_session_row *out);
 extern dp_session_fate dp_sessions_judge(const dp_session_row *row);

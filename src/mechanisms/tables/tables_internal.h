@@ -227,7 +227,7 @@ typedef struct dp_net_candidates
 	int			queries;		/* answers that each has */
 } dp_net_candidates;
 
-/* net.c */
+/* ---- net.c ---- */
 
 /*
  * The candidates' answers in granules, some candidates at a time: a
@@ -258,6 +258,8 @@ typedef struct dp_net_chosen
 
 extern void dp_tables_net_init(void);
 
+/* ---- smalldb_release.c ---- */
+
 /*
  * SmallDB's pieces.
  */
@@ -287,8 +289,6 @@ typedef struct dp_tables_smalldb_terms
 	double		beta;
 } dp_tables_smalldb_terms;
 
-/* smalldb_release.c */
-
 /*
  * What a selection needs in addition to its source, the weights of all queries
  * in order, one byte for each cell.  All of it is public.
@@ -310,8 +310,10 @@ typedef struct dp_tables_selected
 } dp_tables_selected;
 extern void dp_tables_smalldb_init(void);
 
+/* ---- synthesize_run.c ---- */
+
 /*
- * Dp_synthesize's pieces.
+ * The pieces of dp_synthesize.
  */
 
 /* Most cells of all tables, of a distribution's tree, of places of rows. */
@@ -350,11 +352,9 @@ typedef struct dp_synthesis
 	int64		id;				/* of the charge */
 } dp_synthesis;
 
-/* synthesize.c */
-
 /*
- * synthesize_run.c.  Rows come some at a time: the place of row i on the
- * engine's column k is places[i * columns + k].
+ * Rows come some at a time: the place of row i on the engine's column k is
+ * places[i * columns + k].
  */
 typedef void (*dp_synthesis_rows) (void *context, const int32 *places,
 								   int64 n);

@@ -22,7 +22,7 @@ typedef struct dp_truth
 	int32	   *weights;		/* in granules; else NULL */
 } dp_truth;
 
-/* universe.c */
+/* ---- universe.c ---- */
 extern void dp_workload_strides(const dp_universe *universe, int nwhole,
 								const int *whole, int npart, const int *part,
 								int64 *strides);

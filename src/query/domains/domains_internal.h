@@ -110,7 +110,13 @@ extern dp_interval dp_domains_interval_meet_condition(dp_interval a,
 
 /* ---- decide_key.c, decide_list.c, decide_time.c ---- */
 extern dp_domain *dp_domains_decide_list(const dp_key *key);
+
+/* ---- key_condition.c ---- */
+
 extern bool dp_domains_mentions(const Node *condition, AttrNumber which);
+
+/* ---- decide_time.c ---- */
+
 extern dp_domain *dp_domains_decide_time(const dp_key *key);
 
 /* ---- interval.c ---- */

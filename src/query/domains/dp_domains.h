@@ -265,8 +265,12 @@ typedef struct dp_domain dp_domain;
 
 extern dp_domain *dp_domains_make(const dp_key *key);
 
+/* ---- decide_time.c ---- */
+
 /* Whether the key depends on its timestamp only through fields of time. */
 extern bool dp_domains_key_has_cells(const dp_key *key);
+
+/* ---- decide_list.c ---- */
 
 /*
  * Whether the key's conditions name all values that it can have
@@ -283,11 +287,15 @@ dp_domains_named_input(const dp_key *key)
 		DP_KEY_VALUE;
 }
 
+/* ---- decide_key.c ---- */
+
 /*
  * The values of the key that its conditions do not exclude (decide_key.c), any
  * number of them; parameters must have become constants.
  */
 extern dp_domain *dp_domains_decide(const dp_key *key);
+
+/* ---- domain.c ---- */
 
 /* As nodes, which are sent to readers. */
 extern List *dp_domains_to_list(const dp_domain *domain);
@@ -339,7 +347,13 @@ typedef struct dp_known
 } dp_known;
 
 extern Node *dp_domains_cut_public(Node *expression, List **publics);
+
+/* ---- narrow.c ---- */
+
 extern bool dp_domains_narrows(Node *condition);
+
+/* ---- expression_interval.c ---- */
+
 extern bool dp_domains_find_interval(Node *expression, const dp_known *known,
 									 dp_interval *interval);
 

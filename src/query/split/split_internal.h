@@ -27,7 +27,7 @@ typedef enum dp_constants
 
 extern int64 dp_split_fingerprint(const dp_block *block);
 
-/* ---- all private rows by name (named_rows.c) ---- */
+/* ---- canonical.c ---- */
 
 extern PGDLLEXPORT char *dp_split_write_canonical(const dp_block *block,
 												  dp_constants constants);

@@ -22,7 +22,7 @@
 extern dp_refusal *dp_transparent_query(Query *query, const char *text,
 										bool *changed);
 
-/* closed_statistics.c */
+/* ---- closed_statistics.c ---- */
 extern bool dp_transparent_may_lack_statistics(void);
 extern bool dp_transparent_close_statistics(Query *query);
 

@@ -126,7 +126,7 @@ typedef struct dp_hit
 #define DP_ANSWERS_HITS 1024
 #define DP_ANSWERS_SECRET 32	/* bytes */
 
-/* kept.c */
+/* ---- kept.c ---- */
 #define DP_ANSWERS_KEPT 64
 
 typedef struct dp_kept

@@ -67,7 +67,7 @@ typedef struct dp_found_answer
 	int		   *places;			/* of the requested values in it */
 } dp_found_answer;
 
-/* kept.c */
+/* ---- kept.c ---- */
 typedef struct dp_kept_rows
 {
 	Tuplestorestate *store;
@@ -104,7 +104,7 @@ extern dp_kept_job *dp_answers_want_job(int64 nonce, int index,
 extern bool dp_answers_seal_job(dp_kept_job *wanted, dp_reader_job *job);
 extern void dp_answers_keep_job(dp_kept_job *wanted);
 
-/* stored_answer.c */
+/* ---- stored_answer.c ---- */
 
 /* A release that runs, or that EXPLAIN looks at (run.c). */
 typedef struct dp_release

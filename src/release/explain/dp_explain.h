@@ -19,7 +19,7 @@
 
 struct ExplainState;
 
-/* explain.c */
+/* ---- explain.c ---- */
 extern void dp_explain_release(const dp_release_spec *spec, bool charged,
 							   TimestampTz stored_at, EState *estate,
 							   struct ExplainState *es);

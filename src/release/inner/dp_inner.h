@@ -37,7 +37,7 @@ extern void dp_inner_check_preconditions(void);
 
 /* ---- what a block joins, and brings together by units ---- */
 
-/* inner_plan.c */
+/* ---- inner_plan.c ---- */
 extern void dp_inner_plan_job(const dp_block *block, dp_inner *run,
 							  dp_workers workers, const dp_joined_rows *joined,
 							  dp_reader_job *job);
@@ -46,7 +46,7 @@ extern void dp_inner_check_ready(const dp_block *block,
 
 typedef struct dp_kept_job dp_kept_job; /* kept.c */
 
-/* public_plan.c */
+/* ---- public_plan.c ---- */
 typedef struct dp_inner_planning dp_inner_planning;
 
 extern void dp_inner_public_plan_init(void);
@@ -57,9 +57,9 @@ extern PlannedStmt *dp_inner_plan_met(planner_hook_type behind, Query *query,
 									  const char *text, int options,
 									  ParamListInfo params);
 
-/* kept_plan.c */
+/* ---- inner_plan.c ---- */
 
-/* inner_plan.c: parameters, times and the user's name become constants */
+/* Parameters, times and the user's name become constants. */
 extern Query *dp_inner_settle(Query *inner, ParamListInfo params);
 
 #endif							/* DP_INNER_H */

@@ -17,11 +17,11 @@
 #include "../joined/dp_joined.h"
 #include "dp_inner.h"
 
-/* public_plan.c */
+/* ---- public_plan.c ---- */
 extern PlannedStmt *dp_inner_public_plan(Query *inner, dp_workers workers,
 										 dp_public_facts *facts);
 
-/* public_join.c */
+/* ---- public_join.c ---- */
 extern bool dp_inner_is_public_name(const char *name,
 									const dp_public_facts *facts);
 extern void dp_inner_enter_joins(Query *inner);

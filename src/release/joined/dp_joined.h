@@ -78,9 +78,7 @@ typedef struct dp_inner
 								 * likewise */
 } dp_inner;
 
-/* ---- what a block joins, and brings together by units ---- */
-
-/* joined_rows.c */
+/* ---- what a block joins, by units or not (joined_rows.c) ---- */
 typedef struct dp_joined_rows dp_joined_rows;
 
 /* What is known of joined rows before private rows are read. */
@@ -107,7 +105,6 @@ extern void dp_joined_set_levels(const dp_block *block, Size row, Size public,
 
 extern int64 dp_joined_fanout_multiply(int64 a, int64 b);
 
-/* joined_rows.c */
 extern void dp_joined_check_fanout(int64 fanout, Size record);
 extern void dp_joined_check_once(const dp_block *block, int64 fanout);
 extern void dp_joined_notice_lost(const dp_release_spec *spec, int64 matched);
@@ -124,9 +121,7 @@ typedef struct dp_piece_row
 } dp_piece_row;
 extern Size dp_joined_least_bytes(const dp_gather_limits *limits);
 
-/* ---- what a block joins, and brings together by units ---- */
-
-/* named_stores.c */
+/* ---- named_stores.c ---- */
 typedef struct dp_named_stores dp_named_stores;
 
 extern dp_named_stores *dp_joined_named_create(const dp_block *block,
@@ -138,11 +133,7 @@ extern DestReceiver *dp_joined_named_scan(dp_named_stores *all, int n);
 extern bool dp_joined_named_next(dp_named_stores *all);
 extern void dp_joined_shared_rows_init(void);
 
-/*
- * What the public_*.c files share: plans from public facts.
- */
-
-/* named_stores.c */
+/* Plans from public facts. */
 extern void dp_joined_share_rows(PlannerInfo *root, RelOptInfo *rel);
 extern bool dp_joined_is_shared_path(const Path *path);
 extern bool dp_joined_is_shared(const Plan *plan);
@@ -158,8 +149,6 @@ extern void dp_joined_execute(PlannedStmt *plan, const char *text,
 extern PlannedStmt *dp_joined_plan_subquery(const dp_block *block,
 											 Query *subquery,
 											 ParamListInfo params);
-
-/* own_query.c */
 extern void dp_joined_check_columns(TupleDesc columns, const List *targets);
 
 /*

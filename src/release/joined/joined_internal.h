@@ -15,11 +15,11 @@
 
 #include "../../query/rowsets/dp_rowsets.h"
 
-/* own_query.c */
+/* ---- own_query.c ---- */
 extern void dp_joined_open_only(PlannedStmt *plan, ParamListInfo params,
 								QueryEnvironment *environment);
 
-/* joined_rows.c */
+/* ---- joined_rows.c ---- */
 
 /* The rows of a source so far. */
 typedef struct dp_fanout_tally
@@ -32,7 +32,7 @@ typedef struct dp_fanout_tally
 								 * least 1 */
 } dp_fanout_tally;
 
-/* follow_keys.c */
+/* ---- follow_keys.c ---- */
 typedef struct dp_followed dp_followed;
 
 /* Takes a row whose unit has been found. */

@@ -55,10 +55,12 @@ extern const char *dp_prepare_mechanism_name(const dp_measure *measure);
 extern void dp_prepare_request(const dp_release_spec *spec,
 							   dp_ledger_request *request);
 
-/* price.c */
+/* ---- price.c ---- */
+
 extern char *dp_prepare_disjoint_text(const dp_release_spec *spec);
 
-/* group_keys.c */
+/* ---- group_keys.c ---- */
+
 extern char *dp_prepare_large_text(const dp_release_spec *spec);
 extern List *dp_prepare_begin_key_conditions(const dp_block *block,
 											 PlanState *plan);

@@ -16,14 +16,14 @@
 #include "../../math/accounting/dp_accounting.h"
 #include "../../measure/aggregates/dp_aggregates.h"
 
-/* price.c */
+/* ---- price.c ---- */
 extern void dp_prepare_find_disjoint(dp_release_spec *spec);
 extern void dp_prepare_add_values(const dp_release_spec *spec,
 								  const dp_charge *charges, dp_charge *sum);
 extern void dp_prepare_set_part(dp_release_spec *spec, Const *value,
 								Snapshot snapshot);
 
-/* group_keys.c */
+/* ---- group_keys.c ---- */
 extern void dp_prepare_find_large_keys(dp_release_spec *spec);
 extern int	dp_prepare_share(const dp_release_spec *spec);
 

@@ -43,8 +43,6 @@ extern void dp_rights_take(const dp_block *block,
 						   const List *all);
 extern void dp_rights_prove(const dp_block *block, const List *all);
 extern const dp_relation *dp_rights_look_up(const dp_block *block, Oid relid);
-
-/* rights.c */
 extern bool dp_rights_lacks_right(Query *query);
 extern bool dp_rights_reaches_protected(Query *query);
 extern void dp_rights_check_first(Query *query);
@@ -53,7 +51,8 @@ extern dp_refusal *dp_rights_make_refusal(Oid named, Oid relid, Query *query,
 										  const char *hint);
 extern dp_refusal *dp_rights_refuse_entries(Query *level);
 
-/* row_security.c */
+/* ---- row_security.c ---- */
+
 extern void dp_rights_hide_rows(PlannerInfo *root, RelOptInfo *rel);
 extern void dp_rights_hide_rows_first(PlannerInfo *root, RelOptInfo *rel,
 									   const RangeTblEntry *entry);

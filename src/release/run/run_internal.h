@@ -20,7 +20,7 @@
 #include "../inner/dp_inner.h"
 #include "../answers/dp_answers.h"
 
-/* run.c */
+/* ---- run.c ---- */
 extern Tuplestorestate *dp_run_release(const dp_release_spec *spec,
 									   const dp_ledger_standing *standing,
 									   EState *estate, TupleDesc result,
@@ -30,11 +30,11 @@ extern TimestampTz dp_run_look_ahead(const dp_release_spec *spec,
 									 const dp_ledger_standing *standing,
 									 EState *estate, TupleDesc result);
 
-/* ordinary.c */
+/* ---- ordinary.c ---- */
 extern bool dp_run_is_ordinary(Query *query);
 extern bool dp_run_may_hold_block(Query *query);
 
-/* kept_plan.c */
+/* ---- kept_plan.c ---- */
 typedef struct dp_kept_plan dp_kept_plan;
 
 extern PlannedStmt *dp_run_find_plan(const Query *query, const char *text,
@@ -43,11 +43,11 @@ extern dp_kept_plan *dp_run_want_plan(Query *query, const char *text,
 									  int options, ParamListInfo params);
 extern void dp_run_keep_plan(dp_kept_plan *wanted, PlannedStmt *plan);
 
-/* reader_work.c */
+/* ---- reader_work.c ---- */
 extern void dp_run_fill_job(const dp_release *release, dp_reader_job *job);
 extern void dp_run_work_init(void);
 
-/* custom_scan.c */
+/* ---- custom_scan.c ---- */
 typedef struct dp_shared_store
 {
 	EState	   *root;
@@ -85,7 +85,7 @@ extern void dp_run_add_path(PlannerInfo *root, RelOptInfo *rel,
 								dp_block *block, uint64 nonce, int index);
 extern bool dp_run_is_release(const Plan *plan);
 
-/* quiet.c */
+/* ---- quiet.c ---- */
 extern void dp_run_quiet_init(void);
 extern void dp_run_forbid_loud(void);
 
