@@ -25,7 +25,7 @@ SELECT ward, dp_sum(age) / (dp_count(*) - dp_count(*)), dp_sum(age) % (dp_count(
 SELECT ward, 1 / z, 1.5 / z, 1.5::float8 / z, 1 % z, mod(1, z), div(1, z), '1 day'::interval / z, '1'::money / z FROM noisy ORDER BY n / z, ward;
 SELECT * FROM shares WHERE share IS NULL;
 WITH a AS (SELECT z FROM noisy), b AS (SELECT max(z) AS z FROM a) SELECT 1 / z, sum(1 / z) OVER (ORDER BY 1 / z) FROM b GROUP BY z, 1 / z HAVING 1 / z IS NULL;
-SELECT 1 / z FROM noisy UNION ALL SELECT z / 1 FROM noisy UNION SELECT 7;
+SELECT 1 / z FROM noisy UNION ALL SELECT z / 1 FROM noisy UNION SELECT 7 ORDER BY 1;
 SELECT 1 / (SELECT min(z) FROM noisy), 1 / count(*) FILTER (WHERE z > 0), 100 / count(*) FROM noisy;
 SELECT 1 / nullif(l.z, 1), 1 / r.z FROM noisy l JOIN noisy r USING (ward), LATERAL (SELECT 1 / l.z AS q) q WHERE q IS NULL;
 WITH RECURSIVE r(i, z) AS (SELECT 1, min(z) FROM noisy UNION ALL SELECT i + 1, z / z FROM r WHERE i < 3) SELECT i, 1 / z FROM r;
