@@ -50,6 +50,7 @@ typedef struct dp_relation
 /* NULL when relid itself is not protected (children of one are not). */
 extern dp_relation *dp_protect_lookup(Oid relid);
 extern char *dp_protect_unit_mark(const dp_relation *relation);
+
 /*
  * How many rows of a unit in a group, and how many groups of a unit, count in
  * answers: by the settings, else as declared, else 1.

@@ -11,11 +11,11 @@
  * An error is caught without a subtransaction, so only functions whose
  * arguments are values with nothing behind them are called: built in, in C,
  * not volatile, parallel safe, returning one value, of numbers, dates, times,
- * texts, bits and addresses.  The errors that are
- * caught say that a number, date or time is out of a range; such a function
- * raises them with nothing held but memory.  All others are raised, as those
- * of a field or format that was written wrongly are: an invalid parameter is
- * out of a range only if no argument is a text, or it is split_part's.
+ * texts, bits and addresses.  The errors that are caught say that a number,
+ * date or time is out of a range; such a function raises them with nothing
+ * held but memory.  All others are raised, as those of a field or format that
+ * was written wrongly are: an invalid parameter is out of a range only if no
+ * argument is a text, or it is split_part's.
  */
 #include "postgres.h"
 

@@ -69,11 +69,12 @@ typedef struct dp_block
 	int			size;			/* number, from 1, of the aggregate whose
 								 * released count decides whether a group is
 								 * returned; 0: all are (outer.c) */
-	List	   *units;			/* of String, by the same numbers: the units
-								 * of private ones (dp_protect_unit_mark) */
 	List	   *relids;			/* OIDs by numbers of leaves, which are the
 								 * varno of Vars over base columns; InvalidOid:
 								 * public rows */
+	List	   *units;			/* of String, by these numbers: the units that
+								 * the query was verified with; "": public
+								 * rows (dp_protect_unit_mark) */
 	List	   *sources;		/* of dp_joined *: the joined sources */
 	Oid			relid;			/* the protected relation */
 	bool		many;			/* a unit may have many rows, or keys are

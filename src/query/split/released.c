@@ -164,7 +164,7 @@ query_depends(const Query *query, const released_level *level)
 							 QTW_EXAMINE_RTES_BEFORE);
 }
 
-/* Does a node depend, whatever its arguments do? */
+/* Whether a node depends, whatever its arguments do. */
 static bool
 node_depends(const Node *node, const released_level *level)
 {
@@ -385,7 +385,7 @@ guard_level(Query *query, const released_level *level)
 
 static Node *released_mutator(Node *node, void *context);
 
-/* Is the node a cast that nobody wrote? */
+/* Whether the node is a cast that nobody wrote. */
 static bool
 is_implicit_cast(const Node *node)
 {

@@ -614,7 +614,10 @@ dp_rights_list_private(const dp_block *block, Query *inner)
 	return all;
 }
 
-/* Is the unit of the relation the one that the block was split for? */
+/*
+ * Whether the unit of the relation is the one that the block was split for.  A
+ * plan can outlive it: that of a cursor is not made again.
+ */
 static bool
 has_unit(const dp_block *block, const dp_relation *relation)
 {
