@@ -104,7 +104,7 @@ DROP TABLE shape CASCADE;
 DROP TABLE changing CASCADE;
 
 -- ---- rows that an outer join leaves out ----
-SELECT dp_count(*), dp_count(one), dp_count(two), dp_sum(one), dp_avg(age), dp_sum(coalesce(one, 5)) FROM member m LEFT JOIN (SELECT unit, 1 AS one, k + 1 AS two FROM visit WHERE id <= 40) v ON v.unit = m.name;
+SELECT dp_count(*), dp_count(one), dp_count(two), dp_sum(one), round(dp_avg(age), 2) AS dp_avg, dp_sum(coalesce(one, 5)) FROM member m LEFT JOIN (SELECT unit, 1 AS one, k + 1 AS two FROM visit WHERE id <= 40) v ON v.unit = m.name;
 SELECT one, dp_count(*) FROM member m LEFT JOIN (SELECT unit, CASE WHEN k = 0 THEN 'a' ELSE 'b' END AS one FROM visit WHERE id <= 40) v ON v.unit = m.name GROUP BY one;
 SELECT one, dp_count(*) FROM member m LEFT JOIN (SELECT unit, coalesce(k, 0) = 0 AS one FROM visit WHERE id <= 40) v ON v.unit = m.name GROUP BY one;
 SELECT one, dp_count(*) FROM member m LEFT JOIN (SELECT unit, 7 AS one FROM visit WHERE id <= 40) v ON v.unit = m.name GROUP BY one;

@@ -40,7 +40,7 @@ SELECT dp_count(*) FROM visit CROSS JOIN clinic;
 SELECT dp_count(*) FROM visit v, clinic c, clinic d WHERE v.cost = c.id + d.id + 10;
 -- what a row is made of: bounds of each column are its own
 SET dp_pg.max_rows = 20;
-SELECT dp_sum(v.cost), dp_avg(v.cost), dp_sum(v.cost * 2), dp_sum(c.id, 0, 10) FROM visit v JOIN clinic c ON v.clinic = c.id;
+SELECT dp_sum(v.cost), round(dp_avg(v.cost), 2) AS dp_avg, dp_sum(v.cost * 2), dp_sum(c.id, 0, 10) FROM visit v JOIN clinic c ON v.clinic = c.id;
 SET dp_pg.max_rows = 100;
 SELECT * FROM outcome('SELECT dp_sum(c.id) FROM visit v JOIN clinic c ON v.clinic = c.id');
 SELECT * FROM outcome('SELECT dp_sum(c.id + v.cost) FROM visit v JOIN clinic c ON v.clinic = c.id');
@@ -129,7 +129,7 @@ SELECT dp_declare('member', 'age', lower => 0, upper => 100), dp_declare('member
 SET ROLE :analyst;
 SET dp_pg.max_rows = 12;
 SELECT dp_count(*), dp_sum(age), dp_sum(cost), dp_count(DISTINCT name), dp_count(DISTINCT v.unit) FROM member m JOIN visit v ON v.unit = m.name;
-SELECT dp_count(*), dp_avg(age) FROM member m, visit v, visit w, clinic c WHERE m.name = v.unit AND w.unit = m.name AND v.clinic = c.id AND w.clinic = c.id AND c.large;
+SELECT dp_count(*), round(dp_avg(age), 2) AS dp_avg FROM member m, visit v, visit w, clinic c WHERE m.name = v.unit AND w.unit = m.name AND v.clinic = c.id AND w.clinic = c.id AND c.large;
 SET dp_pg.max_rows = 200;
 SELECT town, k, dp_count(*) FROM member m, visit v WHERE m.name = v.unit AND k IS NOT NULL GROUP BY town, k;
 SELECT town, dp_count(*), dp_count(v.id) FROM member m LEFT JOIN visit v ON v.unit = m.name AND v.k = 1 GROUP BY town;

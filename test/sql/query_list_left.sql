@@ -64,7 +64,7 @@ SELECT q, s.* FROM unnest(ARRAY[
 SELECT w.k, dp_count(id) FROM (VALUES (1), (2), (1), (9), (9), (2)) AS w (k) LEFT JOIN visit v ON v.k = w.k GROUP BY w.k;
 SELECT r, dp_count(id) FROM (VALUES (1.00), (7), (1.0)) AS w (r) LEFT JOIN visit v ON v.rate = r GROUP BY r;
 SELECT w.k, dp_count(*) FROM (VALUES (1), (9)) AS w (k) LEFT JOIN visit v ON v.k = w.k WHERE cost < 10 GROUP BY w.k;
-SELECT w.k, dp_count(*) FILTER (WHERE cost < 10), dp_sum(cost), dp_avg(cost), dp_median(cost, 0, 50) IS NULL AS none FROM (VALUES (1), (9)) AS w (k) LEFT JOIN visit v ON v.k = w.k GROUP BY w.k;
+SELECT w.k, dp_count(*) FILTER (WHERE cost < 10), dp_sum(cost), CASE WHEN dp_sum(cost) > 0 THEN round(dp_avg(cost), 0) END AS dp_avg, dp_median(cost, 0, 50) IS NULL AS none FROM (VALUES (1), (9)) AS w (k) LEFT JOIN visit v ON v.k = w.k GROUP BY w.k;
 SELECT w.k, note, dp_count(id) FROM (VALUES (1), (9)) AS w (k) LEFT JOIN visit v ON v.k = w.k WHERE note <> 'n2' GROUP BY w.k, note;
 SELECT v.k, dp_count(id) FROM (VALUES (1), (9)) AS w (k) LEFT JOIN visit v ON v.k = w.k GROUP BY v.k;
 -- keys alone, parameters, prepared; as in EXPLAIN

@@ -69,7 +69,7 @@ SELECT q, b.* FROM unnest(ARRAY[
 SET ROLE :analyst;
 SET dp_pg.max_rows = 12;
 SELECT n, dp_count(*), dp_sum(cost), dp_count(DISTINCT unit) FROM (SELECT unit, cost, row_number() OVER (PARTITION BY unit ORDER BY id) AS n FROM visit) s WHERE n IN (1, 2, 99) GROUP BY n;
-SELECT town, dp_avg(gap, 0, 60) FROM (SELECT unit, day - lag(day) OVER (PARTITION BY unit ORDER BY day, id) AS gap FROM visit) s JOIN member ON name = unit GROUP BY town;
+SELECT town, round(dp_avg(gap, 0, 60), 1) AS dp_avg FROM (SELECT unit, day - lag(day) OVER (PARTITION BY unit ORDER BY day, id) AS gap FROM visit) s JOIN member ON name = unit GROUP BY town;
 SELECT dp_sum(most) AS most, dp_sum(mean) > 0 AS mean, dp_sum(later, 0, 50) AS later FROM (SELECT max(cost) OVER (PARTITION BY unit) AS most, avg(cost) OVER (PARTITION BY unit) AS mean, lead(cost) OVER (PARTITION BY unit ORDER BY id) AS later FROM visit) s;
 SELECT first > 20 AS high, dp_count(*) FROM (SELECT unit, first_value(cost) OVER (PARTITION BY unit ORDER BY id) AS first FROM visit) s WHERE first IS NOT NULL GROUP BY high;
 -- floats and numbers as where rows are grouped: exact, without NaN; rows with equal

@@ -13,7 +13,7 @@ use Test::More;
 use Time::HiRes qw(usleep time);
 
 our @EXPORT = qw(ledger_node populate sqlstate value charges session ask
-  answer hang_up wait_until wait_ready worker_pid start_patiently);
+  answer hang_up wait_until wait_ready worker_pid start_patiently near);
 
 # A running server; conf is appended to postgresql.conf.
 sub ledger_node
@@ -75,6 +75,24 @@ sub value
 	my ($node, $sql, $db) = @_;
 
 	return $node->safe_psql($db || 'postgres', $sql);
+}
+
+# Lines of numbers that differ by no more than is allowed in each column: what is
+# rounded may end on either side, and the noise of a mean is not 0.
+sub near
+{
+	my ($got, $wanted, $name, @most) = @_;
+	my @lines = ([ split /\n/, $got ], [ split /\n/, $wanted ]);
+	my $far = @{ $lines[0] } != @{ $lines[1] };
+
+	foreach my $i (0 .. $#{ $lines[1] })
+	{
+		my ($a, $b) = map { [ split /\|/, $_->[$i] // '', -1 ] } @lines;
+
+		$far ||= @$a != @$b;
+		$far ||= $b->[$_] =~ /^-?[\d.]+$/ && $a->[$_] =~ /^-?[\d.]+$/ ? abs($a->[$_] - $b->[$_]) > ($most[$_] // 0) : $a->[$_] ne $b->[$_] foreach 0 .. $#$b;
+	}
+	return ok(!$far, $name) || diag("got:\n$got\nwanted:\n$wanted");
 }
 
 # Number of charges in the ledger, optionally of one mechanism.

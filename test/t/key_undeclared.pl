@@ -144,9 +144,9 @@ is(told(settings(HUGE, '1e-9', 1), sprintf $answer, q{SELECT c.k, dp_count(*) AS
 # One unit with 150,000 rows in each of four keys; another hundred in up to 50 keys.
 foreach my $m (1, 20, 100)
 {
-	is(told(settings(HUGE, '1e-9', 50, $m), 'SELECT k, dp_count(*), dp_sum(x, 0, 10), dp_count(DISTINCT u), dp_count(DISTINCT x) FROM heavy GROUP BY k' ),
-		value($node, "SELECT k, sum(least(c, $m)), sum(least(s, 10.0 * $m))::bigint, count(*), %s FROM (SELECT u, k, count(*) AS c, sum(x) AS s FROM heavy GROUP BY u, k) AS t GROUP BY k ORDER BY k" =~ s/%s/(SELECT count(DISTINCT x) FROM heavy AS h WHERE h.k = t.k)/r),
-		"units with many rows, $m of them in a key") if $m > 1;
+	near(told(settings(HUGE, '1e-9', 50, $m), 'SELECT k, dp_count(*), dp_sum(x, 0, 10), dp_count(DISTINCT u), dp_count(DISTINCT x) FROM heavy GROUP BY k' ),
+		value($node, "SELECT k, sum(least(c, $m)), sum(s * least(c, $m)::numeric / c), count(*), %s FROM (SELECT u, k, count(*) AS c, sum(x) AS s FROM heavy GROUP BY u, k) AS t GROUP BY k ORDER BY k" =~ s/%s/(SELECT count(DISTINCT x) FROM heavy AS h WHERE h.k = t.k)/r),
+		"units with many rows, $m of them in a key", 0, 0, 0.501) if $m > 1;
 	is(told(settings(HUGE, '1e-9', 50, $m), 'SELECT k, dp_count(*), dp_count(DISTINCT u) FROM heavy GROUP BY k' ),
 		value($node, "SELECT k, sum(least(c, $m)), count(*) FROM (SELECT u, k, count(*) AS c FROM heavy GROUP BY u, k) AS t GROUP BY k ORDER BY k"), "counts, $m rows");
 }

@@ -60,6 +60,9 @@ INSERT INTO kind SELECT x, 'label ' || x % 4 FROM generate_series(-20, 40) x;
 GRANT SELECT ON kind TO analyst;
 EOT
 
+# A mean has noise of granules, which are far less than this.
+my @noise = (0.001) x 20;
+
 # A private query, and what it answers; workers, of one process and of three.
 sub same
 {
@@ -76,8 +79,8 @@ sub same
 		is($registered, $most == 0 ? 0 : $workers, "$name: as many as that");
 		push @answers, $out;
 	}
-	is($answers[1], $answers[0], "$name: workers change nothing");
-	is($answers[1], value($node, "SET SESSION AUTHORIZATION owner; $plain"), "$name: the answer is right") if defined $plain;
+	near($answers[1], $answers[0], "$name: workers change nothing", @noise);
+	near($answers[1], value($node, "SET SESSION AUTHORIZATION owner; $plain"), "$name: the answer is right", @noise) if defined $plain;
 	return;
 }
 

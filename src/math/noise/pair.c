@@ -106,7 +106,7 @@ dp_noise_pair_cells(const dp_pair_shape *shape, const dp_pair_sums *s,
 	switch (shape->kind)
 	{
 		case DP_PAIR_ROWS:
-			cells[0] = s->rows;
+			cells[0] = f * s->rows;
 			break;
 		case DP_PAIR_MEAN:
 			cells[0] = f * s->first;

@@ -197,21 +197,52 @@ dp_aggregates_set_noise(dp_measure *measure, dp_uint128 l1,
 }
 
 /*
+ * dp_aggregates_unit_rows
+ *	  Most rows of a unit in all groups: S = min(kappa m, T).
+ */
+dp_uint128
+dp_aggregates_unit_rows(const dp_contribution *c)
+{
+	return (dp_uint128) Min(c->kappa * c->rows, c->total);
+}
+
+/*
+ * dp_aggregates_unit_squares
+ *	  Most of the sum of squares of its rows in a group: of numbers from 0 to m
+ *	  with the sum S, all but one are 0 or m (doc/theory.md T160).
+ */
+dp_uint128
+dp_aggregates_unit_squares(const dp_contribution *c)
+{
+	dp_uint128	most = (dp_uint128) c->rows;
+	dp_uint128	rows = dp_aggregates_unit_rows(c);
+	dp_uint128	rest = rows % most;
+
+	return rows / most * most * most + rest * rest;
+}
+
+/*
  * dp_aggregates_set_group_noise
- *	  The same for several numbers of a group, which a unit changes by at most
- *	  `most` in L1 in each of kappa groups: kappa most in L1 and sqrt(kappa)
- *	  most in L2 overall, twice that if a unit is replaced (T43).
+ *	  The same for several numbers of each group, which a row changes by at
+ *	  most `row` in L1: S row in L1 and sqrt(N) row in L2 overall, N as
+ *	  dp_aggregates_unit_squares says.  If a unit is replaced, twice that, but
+ *	  in L2 only sqrt(2) times if units only add to the numbers, `positive`
+ *	  (T43, T160).
  */
 void
-dp_aggregates_set_group_noise(dp_measure *measure, dp_uint128 most)
+dp_aggregates_set_group_noise(dp_measure *measure, dp_uint128 row,
+							  bool positive)
 {
 	const dp_contribution *c = &measure->contribution;
-	dp_uint128	l1 = dp_aggregates_product(most, (dp_uint128) c->kappa);
+	dp_uint128	l1 = dp_aggregates_product(row, dp_aggregates_unit_rows(c));
 	dp_uint128	l2 = 0;			/* squared; may not fit into 128 bits */
 
 	if (measure->gaussian)
-		l2 = dp_aggregates_product(dp_aggregates_product(l1, most),
-								   c->replace ? 4 : 1);
+	{
+		l2 = dp_aggregates_product(dp_aggregates_product(row, row),
+								   dp_aggregates_unit_squares(c));
+		l2 = dp_aggregates_product(l2, !c->replace ? 1 : positive ? 2 : 4);
+	}
 	if (c->replace)
 		l1 = dp_aggregates_product(l1, 2);
 	dp_aggregates_set_noise(measure, l1, l2, false);
@@ -337,13 +368,33 @@ within(double error, double value, double most)
 }
 
 /*
- * dp_aggregates_error_of_sum: the error of one noisy number, in the argument's
- * unit.
+ * dp_aggregates_rounded_error
+ *	  The error of a number of granules after dp_aggregates_from_granules, if
+ *	  that rounds it: noise of at most `error` moves the rounded number by no
+ *	  more than this.
+ */
+double
+dp_aggregates_rounded_error(const dp_measure *measure, double error)
+{
+	int			fine = measure->bound.fine;
+
+	if (fine == 0 || measure->bound.kind == DP_UNITS_MEAN ||
+		measure->bound.kind == DP_UNITS_SQUARES)
+		return error;
+	return ldexp(ceil(ldexp(error, -fine)), fine);
+}
+
+/*
+ * dp_aggregates_error_of_sum: the error of one released number, in the
+ * argument's unit.
  */
 double
 dp_aggregates_error_of_sum(const dp_measure *measure)
 {
-	return ldexp(additive_noise_error(measure, 1), measure->grid.exponent);
+	return ldexp(dp_aggregates_rounded_error(measure,
+											 additive_noise_error(measure,
+																  1)),
+				 measure->grid.exponent);
 }
 
 /*

@@ -91,8 +91,10 @@ extern int64 dp_aggregates_number(const dp_measure *measure, int64 least,
 /* ---- additive.c: Laplace and Gaussian noise on integers ---- */
 extern void dp_aggregates_set_noise(dp_measure *measure, dp_uint128 l1,
 									dp_uint128 l2_squared, bool scalar);
-extern void dp_aggregates_set_group_noise(dp_measure *measure,
-										  dp_uint128 most);
+extern void dp_aggregates_set_group_noise(dp_measure *measure, dp_uint128 row,
+										  bool positive);
+extern dp_uint128 dp_aggregates_unit_rows(const dp_contribution *c);
+extern dp_uint128 dp_aggregates_unit_squares(const dp_contribution *c);
 extern bool dp_aggregates_read_delta(dp_fixed *delta);
 extern dp_int128 dp_aggregates_add_noise(const dp_measure *measure,
 										 dp_int128 exact);
@@ -182,6 +184,8 @@ extern void dp_aggregates_add_value(const dp_measure *measure,
 									const dp_units_part *part, dp_cell *cells,
 									MemoryContext keep);
 extern void dp_aggregates_set_bound(dp_measure *measure, dp_units_kind kind);
+extern void dp_aggregates_refine(dp_measure *measure, dp_units_kind kind,
+								 dp_uint128 most);
 extern void dp_aggregates_list_rows(const dp_release_spec *spec, Query *inner,
 									Expr *place);
 extern dp_measure_units *dp_aggregates_units_make(const dp_release_spec *spec,

@@ -187,6 +187,7 @@ size_of_none(const dp_release_spec *spec, int n)
 	if (n == 0)
 		return -1;
 	error = dp_aggregates_noise_error(&spec->measures[n - 1], 0.05);
+	error = floor(ldexp(error, -spec->measures[n - 1].bound.fine) + 0.5);
 	return error < 1e18 ? (int64) error : INT64CONST(1000000000000000000);
 }
 

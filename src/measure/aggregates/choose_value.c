@@ -110,19 +110,22 @@ set_selection(dp_measure *measure, dp_uint128 sensitivity, bool monotone,
  * dp_aggregates_set_votes
  *	  The same for candidates whose scores are numbers of rows: `rounds`
  *	  selections in each group, counts being monotone unless units are
- *	  replaced.
+ *	  replaced.  A unit with at most S rows in all its groups changes what
+ *	  these lose together by no more than m rows in ceil(S / m) groups do.
  *
- * Source: doc/theory.md T48.
+ * Source: doc/theory.md T48, T160.
  */
 void
 dp_aggregates_set_votes(dp_measure *measure, int rounds)
 {
 	const dp_contribution *c = &measure->contribution;
+	int64		groups = (int64) ((dp_aggregates_unit_rows(c) + c->rows - 1) /
+								  c->rows);
 
-	if (c->kappa > PG_INT32_MAX / rounds)
+	if (groups > PG_INT32_MAX / rounds)
 		dp_base_check_status(DP_E_OVERFLOW, "compute a sensitivity");
 	set_selection(measure, (dp_uint128) c->rows, !c->replace,
-				  rounds * (int) c->kappa);
+				  rounds * (int) groups);
 }
 
 /*
@@ -259,12 +262,10 @@ quantile_sensitivity(const dp_contribution *c, const dp_rational *fraction)
 
 	dp_base_check_status(
 		dp_noise_quantile_sensitivity(fraction->num, fraction->den,
-									  (uint64) c->rows, c->replace && !moves,
-									  &sensitivity),
+									  (uint64) dp_aggregates_unit_rows(c),
+									  c->replace && !moves, &sensitivity),
 		"compute a sensitivity");
-	if (moves)
-		sensitivity = dp_aggregates_product(sensitivity, 2);
-	return dp_aggregates_product(sensitivity, (dp_uint128) c->kappa);
+	return moves ? dp_aggregates_product(sensitivity, 2) : sensitivity;
 }
 
 static void
@@ -440,11 +441,11 @@ selection_rank_of(int64 points, const dp_rational *rate)
 static dp_uint128
 extreme_sensitivity(const dp_contribution *c)
 {
-	dp_uint128	sensitivity = dp_aggregates_product(HALVES, c->rows);
+	dp_uint128	sensitivity =
+	dp_aggregates_product(HALVES, dp_aggregates_unit_rows(c));
 
-	if (c->replace && c->grouped)
-		sensitivity = dp_aggregates_product(sensitivity, 2);
-	return dp_aggregates_product(sensitivity, (dp_uint128) c->kappa);
+	return c->replace && c->grouped ? dp_aggregates_product(sensitivity, 2) :
+		sensitivity;
 }
 
 static void
@@ -709,8 +710,7 @@ prepare_topk(dp_measure *measure)
 	dp_aggregates_set_votes(measure, k);
 	if (measure->gaussian && !dp_aggregates_read_delta(&delta))
 		return;
-	dp_aggregates_set_group_noise(&counts,
-								  (dp_uint128) measure->contribution.rows);
+	dp_aggregates_set_group_noise(&counts, 1, true);
 	if (count_loss(&counts, measure) < selection_loss(measure, k))
 		*measure = counts;
 }

@@ -87,6 +87,9 @@ conditions_prepare(dp_measure *measure)
 		measure->state_size =
 			(int64) dp_exact_conditions_memory(measure->plan);
 	}
+	/* conditions are cut in each group, T binds in none */
+	measure->contribution.total = measure->contribution.kappa *
+		measure->contribution.rows;
 	dp_aggregates_set_votes(measure, 1);
 }
 
@@ -166,11 +169,12 @@ const dp_measure_ops dp_aggregates_conditions = {
  *		dp_count: the number of rows, of non-NULL values, or of distinct
  *		values.
  *
- * Sensitivity (doc/theory.md T41): a unit has at most m rows in each of at
- * most kappa keys, so counts change by kappa m in L1 and sqrt(kappa) m in L2;
- * by 2 kappa m and sqrt(2 kappa) m if a unit is replaced, which may change its
- * groups.  A row adds at most one distinct value, so DISTINCT is no worse;
- * distinct units are counted once, whatever their rows are.
+ * Sensitivity (doc/theory.md T41, T160): a unit has at most m rows in each of
+ * at most kappa keys, and S = min(kappa m, T) in all of them, so counts change
+ * by S in L1 and by the root of dp_aggregates_unit_squares in L2; by twice and
+ * sqrt(2) times that if a unit is replaced, which may change its groups.  A
+ * row adds at most one distinct value, so DISTINCT is no worse; distinct units
+ * are counted once in each key, whatever their rows are.
  *
  * Of boolean, of an enum and of a column with declared keys only so many
  * values are possible: what is released is from 0 to their number, which is
@@ -182,35 +186,41 @@ const dp_measure_ops dp_aggregates_conditions = {
 static void
 set_bound(dp_measure *measure)
 {
-	bool		distinct = measure->aggregate->aggdistinct != NIL;
+	dp_contribution *c = &measure->contribution;
 
-	if (distinct)
-		dp_exact_check_distinct(measure->argument_type, measure->collections);
-	if (distinct && measure->value->of_units)
-		measure->contribution.rows = 1;
-	dp_aggregates_set_bound(measure, distinct && !measure->value->of_units ?
-							DP_UNITS_DISTINCT : DP_UNITS_COUNT);
+	if (measure->aggregate->aggdistinct == NIL)
+	{
+		dp_aggregates_refine(measure, DP_UNITS_COUNT, 1);
+		return;
+	}
+	dp_exact_check_distinct(measure->argument_type, measure->collections);
+	if (measure->value->of_units)
+	{
+		c->rows = 1;
+		c->total = c->kappa;
+	}
+	dp_aggregates_set_bound(measure, measure->value->of_units ?
+							DP_UNITS_PRESENT : DP_UNITS_DISTINCT);
 }
 
 static void
 count_prepare(dp_measure *measure)
 {
 	const dp_contribution *c = &measure->contribution;
-	dp_uint128	rows;
+	int			times = c->replace && c->grouped ? 2 : 1;
+	int			fine;
 	dp_uint128	l1;
-	dp_uint128	l2;				/* squared */
+	dp_uint128	l2 = 0;			/* squared; may not fit into 128 bits */
 
+	measure->grid.exponent = 0;
 	if (c->many)
 		set_bound(measure);
-	rows = (dp_uint128) c->rows;
-	l1 = dp_aggregates_product(rows, (dp_uint128) c->kappa);
-	l2 = dp_aggregates_product(l1, rows);
-	if (c->replace && c->grouped)
-	{
-		l1 = dp_aggregates_product(l1, 2);
-		l2 = dp_aggregates_product(l2, 2);
-	}
-	measure->grid.exponent = 0;
+	fine = measure->bound.fine;
+	l1 = dp_aggregates_product(dp_aggregates_unit_rows(c),
+							   (dp_uint128) times << fine);
+	if (measure->gaussian)
+		l2 = dp_aggregates_product(dp_aggregates_unit_squares(c),
+								   (dp_uint128) times << 2 * fine);
 	measure->most = -1;
 	if (measure->aggregate->aggdistinct != NIL)
 		measure->most = dp_domains_most_values(measure->argument_type,
@@ -265,7 +275,7 @@ static void
 count_add(const dp_measure *measure, const dp_units_part *part, dp_cell *cells,
 		  MemoryContext keep)
 {
-	cells[0].integer += part->rows;
+	cells[0].integer += part->numbers[0];
 }
 
 static Datum
@@ -311,25 +321,20 @@ magnitude(int64 x)
 static void
 prepare_sum(dp_measure *measure)
 {
-	const dp_contribution *c = &measure->contribution;
 	dp_uint128	most;
 
 	dp_aggregates_set_rank_grid(measure);
 	most = Max(magnitude(measure->grid.low), magnitude(measure->grid.high));
-	most = dp_aggregates_product(Max(most, 1), (dp_uint128) c->rows);
-	dp_aggregates_set_group_noise(measure, most);
+	dp_aggregates_set_group_noise(measure, Max(most, 1), false);
 }
 
 static void
 prepare_mean(dp_measure *measure)
 {
-	const dp_contribution *c = &measure->contribution;
-	dp_uint128	most;
-
 	dp_aggregates_set_rank_grid(measure);
-	most = (dp_uint128) dp_aggregates_width(measure);
-	most = dp_aggregates_product(most, (dp_uint128) c->rows);
-	dp_aggregates_set_group_noise(measure, most);
+	dp_aggregates_set_group_noise(measure,
+								  (dp_uint128) dp_aggregates_width(measure),
+								  true);
 }
 
 /* The number of points with rows, and their sum. */
@@ -379,7 +384,10 @@ release_mean(const dp_measure *measure, const dp_cell *cells, bool *isnull,
 	dp_int128	sum;
 
 	add_points(measure, cells, &points, &sum);
-	return dp_aggregates_release_mean(measure, points, sum, isnull, error);
+	return dp_aggregates_release_mean(measure,
+									  sum - points * measure->grid.low,
+									  points * dp_aggregates_width(measure),
+									  isnull, error);
 }
 
 static const char *const distinct_forms[] = {"", "e", "lu", "lue", NULL};
@@ -402,10 +410,9 @@ const dp_measure_ops dp_aggregates_mean_distinct = {
  *		dp_histogram: the number of rows in each of n buckets of equal width.
  *
  * Every bucket gets noise, including empty ones.  A row is in at most one
- * bucket, so a unit with at most m rows in each of kappa groups changes the
- * counts by kappa m in L1 and by sqrt(kappa) m in L2; if a unit is replaced
- * its rows may be in other buckets: twice that in L1, sqrt(2) times in L2
- * (doc/theory.md T41).
+ * bucket, so a unit changes the counts as it changes those of groups; if a
+ * unit is replaced its rows may be in other buckets: twice that in L1, sqrt(2)
+ * times in L2 (doc/theory.md T41, T160).
  * ----------------
  */
 
@@ -445,9 +452,7 @@ static void
 histogram_prepare(dp_measure *measure)
 {
 	const dp_contribution *c = &measure->contribution;
-	dp_uint128	rows = (dp_uint128) c->rows;
-	dp_uint128	l1 = dp_aggregates_product(rows, (dp_uint128) c->kappa);
-	dp_uint128	l2 = dp_aggregates_product(l1, rows); /* squared */
+	int			times = c->replace ? 2 : 1;
 
 	(void) dp_aggregates_find_bounds(measure);
 	check_bounds(measure->lower, measure->upper);
@@ -455,13 +460,9 @@ histogram_prepare(dp_measure *measure)
 												 "number of buckets");
 	dp_aggregates_set_bound(measure, DP_UNITS_VALUES);
 	measure->plan = count_make_buckets(measure);
-	if (c->replace)
-	{
-		l1 = dp_aggregates_product(l1, 2);
-		l2 = dp_aggregates_product(l2, 2);
-	}
 	measure->grid.exponent = 0;
-	dp_aggregates_set_noise(measure, l1, l2, false);
+	dp_aggregates_set_noise(measure, dp_aggregates_unit_rows(c) * times,
+							dp_aggregates_unit_squares(c) * times, false);
 }
 
 static List *
@@ -529,8 +530,7 @@ bounds_prepare(dp_measure *measure)
 	dp_aggregates_set_bound(measure, DP_UNITS_VALUES);
 	measure->ncells = dp_exact_ranges(measure->argument_type).n;
 	measure->grid.exponent = 0;
-	dp_aggregates_set_group_noise(measure,
-								  (dp_uint128) measure->contribution.rows);
+	dp_aggregates_set_group_noise(measure, 1, true);
 }
 
 static List *

@@ -28,15 +28,17 @@
 
 /*
  * How much of a block's rows may belong to one privacy unit: at most kappa
- * group keys, with at most `rows` rows in each; `replace`: neighbours differ
- * by replacing one unit instead of adding or removing one.  If units have many
- * rows (`many`), unit_cells.c enforces these bounds.
+ * group keys, with at most `rows` rows in each and `total` in all; `replace`:
+ * neighbours differ by replacing one unit instead of adding or removing one.
+ * If units have many rows (`many`), unit_cells.c enforces these bounds.
  */
 typedef struct dp_contribution
 {
 	bool		many;
+	bool		once;			/* of each unit one row is proved */
 	int64		kappa;
 	int64		rows;
+	int64		total;
 	bool		replace;
 	bool		grouped;		/* there are group keys */
 } dp_contribution;
@@ -187,6 +189,8 @@ extern void dp_aggregates_set_parameters(dp_measure *measure, int share,
 extern double dp_aggregates_noise_scale(const dp_measure *measure);
 extern double dp_aggregates_noise_error(const dp_measure *measure,
 										double beta);
+extern double dp_aggregates_rounded_error(const dp_measure *measure,
+										  double error);
 
 /* ---- count.c ---- */
 extern int64 dp_aggregates_ranges_threshold(const dp_measure *measure);
@@ -236,6 +240,7 @@ typedef struct dp_release_spec
 								 * unit_cells.c */
 	int64		max_rows;		/* if so, the bounds before public limits */
 	int64		max_keys;		/* on groups; else 0 */
+	int64		max_total;		/* rows of a unit in all groups; else 0 */
 	bool		states;			/* inner rows are states: group_place.c */
 	Size		memory;			/* bytes that its exact numbers may take */
 	Size		row;			/* bytes of them that a parallel worker

@@ -154,7 +154,7 @@ can_stand_for(const dp_measure *a, const dp_measure *b)
 		a->grid.exponent == b->grid.exponent &&
 		a->grid.low == b->grid.low && a->grid.high == b->grid.high &&
 		a->bound.kind == b->bound.kind && a->bound.low == b->bound.low &&
-		a->bound.high == b->bound.high && a->bound.rows == b->bound.rows &&
+		a->bound.high == b->bound.high && a->bound.fine == b->bound.fine &&
 		a->charge.epsilon <= b->charge.epsilon &&
 		a->charge.rho <= b->charge.rho && a->charge.delta <= b->charge.delta;
 }

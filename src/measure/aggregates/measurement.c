@@ -276,13 +276,20 @@ saturate_scaled(dp_int128 granules, int exponent)
 /*
  * dp_aggregates_from_granules
  *	  A released number of granules as a value of the result type: bigint
- *	  saturates, numeric is exact to the grid's digits, floats round.
+ *	  saturates, numeric is exact to the grid's digits, floats round.  If it is
+ *	  finer than the rows' grid (dp_aggregates_refine), it is rounded to that.
  */
 Datum
 dp_aggregates_from_granules(const dp_measure *measure, dp_int128 granules,
 							Oid type)
 {
-	int			exponent = measure->grid.exponent;
+	dp_grid		grid = measure->grid;
+	int			fine = measure->bound.fine;
+	int			exponent;
+
+	if (fine > 0)
+		granules = (granules >> fine) + (granules >> (fine - 1) & 1);
+	exponent = grid.exponent += fine;
 
 	switch (type)
 	{
@@ -296,8 +303,7 @@ dp_aggregates_from_granules(const dp_measure *measure, dp_int128 granules,
 			return Float4GetDatum((float4) ldexp((double) granules,
 												 exponent));
 		case NUMERICOID:
-			return NumericGetDatum(dp_exact_grid_value(&measure->grid,
-														 granules));
+			return NumericGetDatum(dp_exact_grid_value(&grid, granules));
 		default:
 			elog(ERROR, "unexpected result type %u", type);
 	}

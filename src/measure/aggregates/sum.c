@@ -83,14 +83,14 @@ exact_sign(Datum a)
 /* ----------------
  *		dp_sum: the sum of values clamped to bounds.
  *
- * Sensitivity in granules (doc/theory.md T42): rows are clamped, and the
- * unit's total of each of at most kappa keys is kept within m min(low, 0) and
- * m max(high, 0).  With B = m max(|low|, |high|), sums change by kappa B in L1
- * and sqrt(kappa) B in L2.  A replaced unit may have other keys, so this costs
- * 2 kappa B in general, and in L2 sqrt(kappa) times the larger of that
- * interval's width and sqrt(2) B; without group keys its one total stays
- * within the interval (a row may also be excluded by WHERE or NULL), whose
- * width is the sensitivity.
+ * Sensitivity in granules (doc/theory.md T42, T160): rows are clamped, so with
+ * B = max(|low|, |high|) sums change by S B in L1 and sqrt(N) B in L2, N as
+ * dp_aggregates_unit_squares says.  A replaced unit may have other keys, so
+ * this costs 2 S B in general, and in L2 sqrt(2 N B w), where w is the width
+ * of the interval that contains low, 0 and high; if S is a multiple of m, only
+ * sqrt(N) times the larger of w and sqrt(2) B.  Without group keys the one
+ * total of its m rows stays within m times that interval (a row may also be
+ * excluded by WHERE or NULL): m w.
  * ----------------
  */
 
@@ -106,13 +106,16 @@ squared_sensitivity(const dp_contribution *c, dp_uint128 most,
 					dp_uint128 width)
 {
 	dp_uint128	square = dp_aggregates_product(most, most);
+	bool		filled = dp_aggregates_unit_rows(c) % c->rows == 0;
 
 	if (c->replace && !c->grouped)
-		return dp_aggregates_product(width, width);
-	if (c->replace)
+		square = dp_aggregates_product(width, width);
+	else if (c->replace && filled)
 		square = Max(dp_aggregates_product(width, width),
 					 dp_aggregates_product(square, 2));
-	return dp_aggregates_product(square, (dp_uint128) c->kappa);
+	else if (c->replace)
+		square = dp_aggregates_product(dp_aggregates_product(most, width), 2);
+	return dp_aggregates_product(square, dp_aggregates_unit_squares(c));
 }
 
 static void
@@ -126,19 +129,16 @@ sum_prepare(dp_measure *measure)
 	dp_uint128	l2 = 0;			/* squared; may not fit into 128 bits */
 
 	dp_aggregates_set_bounds(measure);
-	dp_aggregates_set_bound(measure, DP_UNITS_SUM);
 	most = Max(magnitude(measure->grid.low), magnitude(measure->grid.high));
-	most = Max(most, 1);
+	dp_aggregates_refine(measure, DP_UNITS_SUM, most);
+	most = Max(most << measure->bound.fine, 1);
 	width = magnitude(Max(measure->grid.high, 0)) +
 		magnitude(Min(measure->grid.low, 0));
 	width = Max(width, 1);
-	most = dp_aggregates_product(most, (dp_uint128) c->rows);
-	width = dp_aggregates_product(width, (dp_uint128) c->rows);
-	if (c->replace && !c->grouped)
-		l1 = width;
-	else
-		l1 = dp_aggregates_product(most, (dp_uint128) c->kappa *
-								   (c->replace ? 2 : 1));
+	l1 = dp_aggregates_product(c->replace && !c->grouped ? width : most,
+							   dp_aggregates_unit_rows(c));
+	if (c->replace && c->grouped)
+		l1 = dp_aggregates_product(l1, 2);
 	if (measure->gaussian)
 		l2 = squared_sensitivity(c, most, width);
 	dp_aggregates_set_noise(measure, l1, l2, !c->grouped);
@@ -183,48 +183,51 @@ const dp_measure_ops dp_aggregates_sum = {
  *
  * Released are A = sum(x - low) and B = sum(high - x), each with noise.  One
  * row changes A + B by exactly w = high - low, so one price pays for both
- * (doc/theory.md T43): kappa m w in L1 and sqrt(kappa) m w in L2, twice that
- * if a unit is replaced.  The mean is low + w A / (A + B), clamped, and NULL
- * if A + B <= 0, like the mean of no rows; with dp_pg.suppress, also if A + B
- * may be noise alone.  The true number of rows is never a divisor.
+ * (doc/theory.md T43, T160): S w in L1 and sqrt(N) w in L2, twice and sqrt(2)
+ * times that if a unit is replaced.  The mean is low + w A / (A + B), clamped,
+ * and NULL if A + B <= 0, like the mean of no rows; with dp_pg.suppress, also
+ * if A + B may be noise alone.  The true number of rows is never a divisor.
  * ----------------
  */
 
 enum
 {
-	CELL_ROWS,
-	CELL_SUM
+	CELL_ABOVE,					/* A */
+	CELL_TOTAL					/* A + B */
 };
 
 static void
 mean_prepare(dp_measure *measure)
 {
-	const dp_contribution *c = &measure->contribution;
-	dp_uint128	unit;			/* change by a unit in one group */
-
 	dp_aggregates_set_bounds(measure);
-	dp_aggregates_set_bound(measure, DP_UNITS_MEAN);
+	dp_aggregates_refine(measure, DP_UNITS_MEAN,
+						 (dp_uint128) ((dp_int128) measure->grid.high -
+									   measure->grid.low));
 	measure->ncells = 2;
-	unit = (dp_uint128) dp_aggregates_width(measure);
-	unit = dp_aggregates_product(unit, (dp_uint128) c->rows);
-	dp_aggregates_set_group_noise(measure, unit);
+	dp_aggregates_set_group_noise(measure,
+								  (dp_uint128) dp_aggregates_width(measure),
+								  true);
 }
 
 static void
 mean_load(const dp_measure *measure, const Datum *values, const bool *nulls,
 		  dp_cell *cells, MemoryContext keep)
 {
-	dp_exact_load_sum(values, nulls, &cells[CELL_ROWS], &cells[CELL_SUM]);
+	dp_cell		rows = {0};
+	dp_cell		sum = {0};
+
+	dp_exact_load_sum(values, nulls, &rows, &sum);
+	cells[CELL_ABOVE].integer += sum.integer -
+		rows.integer * measure->grid.low;
+	cells[CELL_TOTAL].integer += rows.integer * dp_aggregates_width(measure);
 }
 
-/* Add the sum of x - low of m' rows. */
 static void
 mean_add(const dp_measure *measure, const dp_units_part *part, dp_cell *cells,
 		 MemoryContext keep)
 {
-	cells[CELL_ROWS].integer += part->rows;
-	cells[CELL_SUM].integer += part->numbers[0] +
-		(dp_int128) part->rows * measure->grid.low;
+	cells[CELL_ABOVE].integer += part->numbers[0];
+	cells[CELL_TOTAL].integer += part->numbers[1];
 }
 
 static Datum
@@ -254,23 +257,18 @@ mean_granules(const dp_measure *measure, dp_int128 above, dp_int128 total)
 
 /*
  * dp_aggregates_release_mean
- *	  The noisy mean of `rows` values with this sum, in granules; NULL if their
- *	  noisy number is not positive, or cannot be told from none; and its error.
+ *	  The noisy mean of values with these A and A + B; NULL if their noisy
+ *	  number is not positive, or cannot be told from none; and its error.
  */
 Datum
-dp_aggregates_release_mean(const dp_measure *measure, dp_int128 rows,
-						   dp_int128 sum, bool *isnull, double *error)
+dp_aggregates_release_mean(const dp_measure *measure, dp_int128 above,
+						   dp_int128 total, bool *isnull, double *error)
 {
-	dp_int128	above;
-	dp_int128	below;
-	dp_int128	total;
+	dp_int128	below = dp_aggregates_add_noise(measure, total - above);
 	Numeric		mean;
 	int			digits;
 
-	above = dp_aggregates_add_noise(measure, sum - rows * measure->grid.low);
-	below = dp_aggregates_add_noise(measure, rows *
-									(measure->grid.low +
-									 dp_aggregates_width(measure)) - sum);
+	above = dp_aggregates_add_noise(measure, above);
 	if (__builtin_add_overflow(above, below, &total))
 		dp_base_check_status(DP_E_OVERFLOW, "add noise");
 	if (total <= dp_aggregates_none(measure, 2))
@@ -296,8 +294,9 @@ static Datum
 mean_release(const dp_measure *measure, const dp_cell *cells, bool *isnull,
 			 double *error)
 {
-	return dp_aggregates_release_mean(measure, cells[CELL_ROWS].integer,
-									  cells[CELL_SUM].integer, isnull, error);
+	return dp_aggregates_release_mean(measure, cells[CELL_ABOVE].integer,
+									  cells[CELL_TOTAL].integer, isnull,
+									  error);
 }
 
 static const char *const mean_forms[] = {"", "e", "lu", "lue", NULL};
@@ -315,10 +314,10 @@ const dp_measure_ops dp_aggregates_mean = {
  * With k = x - low in granules and G = high - low, released are the sums of (G
  * - k)^2, of 2 k (G - k) and of k^2, each with noise.  A row changes them by
  * exactly G^2 in L1 together, so one price pays for all three (doc/theory.md
- * T51): kappa m G^2 in L1 and sqrt(kappa) m G^2 in L2, twice that if a unit is
- * replaced.  Their total is n G^2; number of rows, mean and second moment
- * follow, and the variance from those.  The true number of rows is never a
- * divisor.
+ * T51, T160): S G^2 in L1 and sqrt(N) G^2 in L2, twice and sqrt(2) times that
+ * if a unit is replaced.  Their total is n G^2; number of rows, mean and second
+ * moment follow, and the variance from those.  The true number of rows is
+ * never a divisor.
  * ----------------
  */
 
@@ -362,20 +361,19 @@ sum_check_result(const dp_measure *measure)
 static void
 variance_prepare(dp_measure *measure)
 {
-	const dp_contribution *c = &measure->contribution;
-	dp_uint128	unit;			/* change by a unit in one group */
+	dp_uint128	row;
 
 	dp_aggregates_set_bounds(measure);
 	dp_aggregates_coarsen(measure, measure->gaussian ? MAX_WIDTH_GAUSSIAN :
 						  MAX_WIDTH);
-	dp_aggregates_set_bound(measure, DP_UNITS_SQUARES);
-	measure->ncells = CELLS;
 	measure->power = 2;
+	row = (dp_uint128) (measure->grid.high - measure->grid.low);
+	dp_aggregates_refine(measure, DP_UNITS_SQUARES, row * row);
+	measure->ncells = CELLS;
 	sum_check_result(measure);
-	unit = (dp_uint128) dp_aggregates_width(measure);
-	unit = dp_aggregates_product(unit, unit);
-	unit = dp_aggregates_product(unit, (dp_uint128) c->rows);
-	dp_aggregates_set_group_noise(measure, unit);
+	row = (dp_uint128) dp_aggregates_width(measure);
+	dp_aggregates_set_group_noise(measure, dp_aggregates_product(row, row),
+								  true);
 }
 
 static void
@@ -656,8 +654,7 @@ release_pair_rows(const dp_measure *measure, const dp_cell *cells,
 
 	draw(measure, cells, 0, noisy);
 	*error = dp_aggregates_error_of_sum(measure);
-	return Int64GetDatum((int64) Max(Min(noisy[0], PG_INT64_MAX),
-									 PG_INT64_MIN));
+	return dp_aggregates_from_granules(measure, noisy[0], INT8OID);
 }
 
 /* The grid of the argument that dp_regr_avgx and the like are about. */
@@ -948,24 +945,22 @@ set_grid_x(dp_measure *measure)
 	measure->on_grid = true;
 }
 
-/* Set noise and price for m rows in each of kappa groups (T110). */
+/* Set noise and price for the rows of a unit in all groups (T110, T160). */
 static void
 set_noise(dp_measure *measure)
 {
 	const dp_contribution *c = &measure->contribution;
 	const dp_pair_shape *shape = &measure->bound.pairs;
-	dp_uint128	groups = (dp_uint128) c->kappa * (c->replace ? 2 : 1);
+	dp_uint128	times = c->replace ? 2 : 1;
 	dp_uint128	l1 = dp_aggregates_product(dp_noise_pair_l1(shape),
-										   (dp_uint128) c->rows);
-	dp_uint128	l2 = 0;			/* squared; may not fit into 128 bits */
+										   dp_aggregates_unit_rows(c));
+	dp_uint128	l2 = (dp_uint128) shape->row;	/* squared, below; may not fit
+												 * into 128 bits */
 
 	if (measure->gaussian)
-	{
-		l2 = dp_aggregates_product((dp_uint128) shape->row,
-								   (dp_uint128) c->rows);
-		l2 = dp_aggregates_product(dp_aggregates_product(l2, l2), groups);
-	}
-	dp_aggregates_set_noise(measure, dp_aggregates_product(l1, groups), l2,
+		l2 = dp_aggregates_product(dp_aggregates_product(l2, l2),
+								   dp_aggregates_unit_squares(c) * times);
+	dp_aggregates_set_noise(measure, dp_aggregates_product(l1, times), l2,
 							shape->kind == DP_PAIR_ROWS && !c->grouped);
 }
 
@@ -985,11 +980,17 @@ pair_prepare(dp_measure *measure, bool needs_x, bool needs_y, bool spread_x,
 		set_grid_y(measure);
 	if (needs_x)
 		set_grid_x(measure);
-	dp_aggregates_set_bound(measure, DP_UNITS_PAIRS);
+	if (sum_kind_of(measure->ops->kind) == DP_PAIR_ROWS)
+		dp_aggregates_refine(measure, DP_UNITS_PAIRS, 1);
+	else
+		dp_aggregates_set_bound(measure, DP_UNITS_PAIRS);
 	dp_noise_pair_make(sum_kind_of(measure->ops->kind),
 					   width_of(pair_is_of_y(measure) ? y : x), width_of(y),
 					   spread_x ? c : 0, spread_y ? c : 0,
 					   &measure->bound.pairs);
+	if (measure->bound.fine > 0)
+		measure->bound.pairs.factor = measure->bound.pairs.row =
+			INT64CONST(1) << measure->bound.fine;
 	measure->score_unit = (dp_uint128) measure->bound.pairs.row;
 	measure->ncells = measure->bound.pairs.ncells;
 	measure->state_size = sizeof(dp_pair_sums);

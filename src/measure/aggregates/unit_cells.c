@@ -28,6 +28,9 @@
 #include "dp_aggregates.h"
 #include "aggregates_internal.h"
 
+/* Rows are rounded to 2^-FINE_BITS of what one of them may add. */
+#define FINE_BITS 20
+
 enum
 {
 	COLUMN_PLACE,
@@ -74,12 +77,50 @@ dp_aggregates_set_bound(dp_measure *measure, dp_units_kind kind)
 	bound->kind = kind;
 	bound->low = measure->grid.low;
 	bound->high = measure->grid.high;
-	bound->rows = measure->contribution.rows;
+	bound->fine = 0;
 	if (kind == DP_UNITS_DISTINCT)
 	{
 		bound->way = dp_domains_read_way(measure->argument_type);
 		bound->varlena = get_typlen(measure->argument_type) == -1;
 	}
+}
+
+/*
+ * dp_aggregates_refine
+ *	  The same for a column whose rows have weights, which are not whole
+ *	  numbers: parts are rounded to granules so fine that `most` of the present
+ *	  ones, or of their squares, are at least 2^FINE_BITS.  Rows stay on the
+ *	  grid as it was, and so does a released number
+ *	  (dp_aggregates_from_granules).
+ */
+void
+dp_aggregates_refine(dp_measure *measure, dp_units_kind kind, dp_uint128 most)
+{
+	const dp_contribution *c = &measure->contribution;
+	dp_grid    *grid = &measure->grid;
+	int			fine = 0;
+
+	dp_aggregates_set_bound(measure, kind);
+	if (!c->many || c->once || most == 0)
+		return;
+	while (most >> (FINE_BITS - fine * measure->power) == 0)
+		fine++;
+	measure->bound.fine = fine;
+	grid->low *= INT64CONST(1) << fine;
+	grid->high *= INT64CONST(1) << fine;
+	grid->exponent -= fine;
+}
+
+/* The grid of rows. */
+static dp_grid
+row_grid(const dp_measure *measure)
+{
+	dp_grid		grid = measure->grid;
+
+	grid.low /= INT64CONST(1) << measure->bound.fine;
+	grid.high /= INT64CONST(1) << measure->bound.fine;
+	grid.exponent += measure->bound.fine;
+	return grid;
 }
 
 /* ---- the inner query ---- */
@@ -112,8 +153,9 @@ dp_aggregates_row_case(Expr *condition, Expr *result)
 Expr *
 dp_aggregates_row_granules(const dp_measure *measure, Expr *argument)
 {
-	return dp_exact_row_granules(argument, measure->argument_type,
-								 &measure->grid);
+	dp_grid		grid = row_grid(measure);
+
+	return dp_exact_row_granules(argument, measure->argument_type, &grid);
 }
 
 /*
@@ -228,6 +270,8 @@ make_bound(const dp_release_spec *spec)
 	int			i;
 
 	bound.kappa = spec->max_keys;
+	bound.rows = spec->max_rows;
+	bound.total = spec->max_total;
 	bound.groups = spec->groups;
 	bound.unit = dp_domains_read_way(type);
 	bound.varlena = get_typlen(type) == -1;

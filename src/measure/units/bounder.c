@@ -40,6 +40,7 @@ bounder_words_of(const dp_units_column *column)
 {
 	switch (column->kind)
 	{
+		case DP_UNITS_PRESENT:
 		case DP_UNITS_COUNT:
 			return 0;
 		case DP_UNITS_DISTINCT:

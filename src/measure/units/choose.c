@@ -4,7 +4,9 @@
  *
  * A rank is a secret hash of unit and group, fresh for each run, so which
  * groups a unit keeps depends on the groups that it has rows in and on nothing
- * else (doc/theory.md T79).
+ * else (doc/theory.md T79).  If the groups that a unit keeps may have more
+ * than T rows together, their rows are counted first, and then weighted or
+ * chosen (T160).
  *
  * All rows of a unit are in one partition (partition.c), by unit and group
  * where memory can hold it.  A partition with one key is a unit with very many
@@ -40,7 +42,6 @@
 typedef struct part_sum
 {
 	bool		any;			/* some unit has added one */
-	int64		rows;
 	dp_int128	numbers[NUMBERS];
 } part_sum;
 
@@ -50,17 +51,18 @@ struct dp_units_sums
 	part_sum   *sums;			/* columns of a group side by side */
 };
 
-/* Numbers of a column's part, without rows; -1: parts are not added up. */
+/* Numbers of a column's part; -1: parts are not added up. */
 static int
 choose_numbers_of(dp_units_kind kind)
 {
 	switch (kind)
 	{
+		case DP_UNITS_PRESENT:
 		case DP_UNITS_COUNT:
-			return 0;
 		case DP_UNITS_SUM:
-		case DP_UNITS_MEAN:
 			return 1;
+		case DP_UNITS_MEAN:
+			return 2;
 		case DP_UNITS_SQUARES:
 			return 3;
 		default:
@@ -119,7 +121,6 @@ sums_put(void *context, int64 group, int column,
 	int			i;
 
 	sum->any = true;
-	sum->rows += part->rows;
 	for (i = 0; i < n; i++)
 		sum->numbers[i] += part->numbers[i];
 }
@@ -138,7 +139,6 @@ sums_give(dp_units_sums *sums, const dp_units_job *job)
 		{
 			if (!sum->any)
 				continue;
-			part.rows = sum->rows;
 			memcpy(part.numbers, sum->numbers, sizeof(sum->numbers));
 			job->sink(job->context, group, column, &part);
 		}
@@ -165,6 +165,10 @@ typedef struct chooser
 	int64		room;			/* of groups */
 	uint64	   *ranks;			/* of a unit with very many rows */
 	int64		ranks_room;
+	dp_units_share share;		/* of the current unit, if it may have more
+								 * than T rows */
+	bool		sharing;		/* it may */
+	bool		counting;		/* its rows are not added up yet */
 } chooser;
 
 static inline int
@@ -206,15 +210,50 @@ choose_rank_of(const chooser *c, const dp_units_record *record)
 
 /* ---- in memory ---- */
 
+/* The rows of one of the unit's groups. */
 static void
-choose_add_up(const chooser *c, const dp_units_entry *entries, int64 n,
-			  bool ranked)
+choose_use(chooser *c, dp_units_rows *rows)
+{
+	rows->share = c->sharing ? &c->share : NULL;
+	if (c->counting)
+		dp_units_rows_count(c->job, rows);
+	else
+		dp_units_rows_add_up(c->job, rows);
+}
+
+static void
+choose_add_up(chooser *c, const dp_units_entry *entries, int64 n, bool ranked)
 {
 	dp_units_rows rows = {c->job->layout, entries, n};
 
 	rows.group = entries[0].group;
 	rows.ranked = ranked;
-	dp_units_rows_add_up(c->job, &rows);
+	choose_use(c, &rows);
+}
+
+/*
+ * Can the kept groups of a unit have more than T rows together? Then they are
+ * counted, in choose_use, before they are added up.
+ */
+static bool
+choose_begin_counting(chooser *c, int64 ngroups)
+{
+	const dp_units_spec *spec = c->job->spec;
+
+	c->sharing = c->counting = ngroups * spec->rows > spec->total;
+	if (!c->sharing)
+		return false;
+	c->share.kept = 0;
+	if (c->share.left != NULL)
+		memset(c->share.left, 0, sizeof(int64) * spec->ncolumns);
+	return true;
+}
+
+static void
+choose_end_counting(chooser *c)
+{
+	c->counting = false;
+	dp_units_share_begin(c->job, &c->share);
 }
 
 static kept_group *
@@ -252,6 +291,16 @@ keep_group(chooser *c, int64 n, const kept_group *group)
 	return Min(n + 1, kappa);
 }
 
+static void
+choose_add_groups(chooser *c, const dp_units_entry *entries, int64 ngroups)
+{
+	int64		i;
+
+	for (i = 0; i < ngroups; i++)
+		choose_add_up(c, entries + c->groups[i].start,
+					  c->groups[i].end - c->groups[i].start, false);
+}
+
 /* Choose groups of one unit, from entries by group; a single one is kept. */
 static void
 choose_unit(chooser *c, const dp_units_entry *entries, int64 n)
@@ -259,7 +308,6 @@ choose_unit(chooser *c, const dp_units_entry *entries, int64 n)
 	int64		kappa = c->job->spec->kappa;
 	int64		ngroups = 0;
 	kept_group	group;
-	int64		i;
 
 	if (entries[0].group == entries[n - 1].group)
 	{
@@ -277,9 +325,14 @@ choose_unit(chooser *c, const dp_units_entry *entries, int64 n)
 	}
 	if (ngroups > kappa)
 		sort_kept(c->groups, ngroups);
-	for (i = 0; i < Min(ngroups, kappa); i++)
-		choose_add_up(c, entries + c->groups[i].start,
-					  c->groups[i].end - c->groups[i].start, false);
+	ngroups = Min(ngroups, kappa);
+	if (choose_begin_counting(c, ngroups))
+	{
+		choose_add_groups(c, entries, ngroups);
+		choose_end_counting(c);
+	}
+	choose_add_groups(c, entries, ngroups);
+	c->sharing = false;
 }
 
 /* Add up entries by unit and group; chosen: every group is kept. */
@@ -396,12 +449,13 @@ choose_make_room(chooser *c, int64 n, uint64 *last)
 }
 
 /*
- * The largest rank that the unit keeps.  Ranks of its groups differ, as the
- * rank is a bijection of the group, so at most kappa groups are up to it.
+ * The largest rank that the unit keeps, and how many it keeps.  Ranks of its
+ * groups differ, as the rank is a bijection of the group, so at most kappa
+ * groups are up to it.
  */
 static uint64
 last_rank(chooser *c, dp_units_store *store, int n,
-		  const dp_units_record *unit)
+		  const dp_units_record *unit, int64 *kept)
 {
 	dp_units_cursor cursor = {NULL};
 	const dp_units_record *record;
@@ -421,8 +475,8 @@ last_rank(chooser *c, dp_units_store *store, int n,
 		c->ranks[ngroups++] = rank;
 	}
 	dp_units_cursor_close(&cursor);
-	ngroups = keep_least(c, ngroups);
-	return ngroups > 0 ? c->ranks[ngroups - 1] : 0;
+	*kept = keep_least(c, ngroups);
+	return *kept > 0 ? c->ranks[*kept - 1] : 0;
 }
 
 /*
@@ -431,7 +485,7 @@ last_rank(chooser *c, dp_units_store *store, int n,
 static void
 add_up_large(void *context, dp_units_store *store, int n)
 {
-	const chooser *c = context;
+	chooser    *c = context;
 	const dp_units_layout *layout = c->job->layout;
 	uint64		after = 0;
 	bool		first = true;
@@ -456,21 +510,20 @@ add_up_large(void *context, dp_units_store *store, int n)
 			}
 		}
 		if (more)
-			dp_units_rows_add_up(c->job, &rows);
+			choose_use(c, &rows);
 		after = rows.group;
 		first = false;
 		dp_units_cursor_close(&rows.cursor);
 	}
 }
 
-/* Choose for one unit with very many rows. */
+/* Add up the rows of a unit with ranks up to `last`, stored anew by group. */
 static void
-choose_large_unit(chooser *c, dp_units_store *store, int n,
-				  const dp_units_record *unit)
+choose_add_kept(chooser *c, dp_units_store *store, int n,
+				const dp_units_record *unit, uint64 last)
 {
 	const dp_units_layout *layout = c->job->layout;
 	const dp_units_visitor visitor = {layout, add_loaded, add_up_large, c};
-	uint64		last = last_rank(c, store, n, unit);
 	dp_units_store *groups = dp_units_store_create(layout, 0,
 												   DP_UNITS_DIVIDED,
 												   DP_UNITS_DIVIDED_PIECE);
@@ -493,6 +546,23 @@ choose_large_unit(chooser *c, dp_units_store *store, int n,
 	dp_units_cursor_close(&cursor);
 	pfree(copy);
 	dp_units_visit(&visitor, groups);
+}
+
+/* Choose for one unit with very many rows. */
+static void
+choose_large_unit(chooser *c, dp_units_store *store, int n,
+				  const dp_units_record *unit)
+{
+	int64		ngroups;
+	uint64		last = last_rank(c, store, n, unit, &ngroups);
+
+	if (choose_begin_counting(c, ngroups))
+	{
+		choose_add_kept(c, store, n, unit, last);
+		choose_end_counting(c);
+	}
+	choose_add_kept(c, store, n, unit, last);
+	c->sharing = false;
 }
 
 /* dp_units_visitor: rows of units */
@@ -575,10 +645,14 @@ dp_units_choose(const dp_units_job *job, dp_units_store *store)
 	contexts};
 
 	choose_make_groups(&c);
+	c.share.left = palloc(sizeof(int64) * Max(job->spec->ncolumns, 1));
+	c.share.wanted = palloc(sizeof(int64) * Max(job->spec->ncolumns, 1));
 	visitor.nhelpers = make_helpers(job, helpers, contexts);
 	dp_units_visit(&visitor, store);
 	end_helpers(job, helpers, visitor.nhelpers);
 	pfree(c.groups);
+	pfree(c.share.left);
+	pfree(c.share.wanted);
 	if (c.ranks != NULL)
 		pfree(c.ranks);
 }

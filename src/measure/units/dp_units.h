@@ -24,25 +24,26 @@
 #include "../../query/domains/dp_domains.h"
 
 /*
- * How the rows of a unit in a group are bounded. m: the most rows that count.
+ * What the rows of a unit become in a group.  Of the first five kinds each row
+ * adds its weight times its numbers, and all columns have the same weights
+ * (rows.c); of the others rows or values are chosen, at most m in a group and
+ * T in all groups.
  */
 typedef enum dp_units_kind
 {
-	DP_UNITS_COUNT,				/* min(c, m) of c rows */
-	DP_UNITS_SUM,				/* total, kept within m min(low, 0) and m
-								 * max(high, 0) */
-	DP_UNITS_MEAN,				/* rows m' = min(c, m), and the sum of
-								 * x - low scaled to m' rows */
-	DP_UNITS_SQUARES,			/* rows m', and the sums of (G - k)^2, of 2 k
-								 * (G - k) and of k^2 scaled to m' rows; k is
-								 * x - low, G high - low or 1 */
-	DP_UNITS_PAIRS,				/* cells of pairs (dp_noise.h), scaled to m'
-								 * rows */
-	DP_UNITS_VALUES,			/* m rows chosen at random: x of each */
-	DP_UNITS_ROWS,				/* m rows chosen at random: words of each */
+	DP_UNITS_PRESENT,			/* 1, if there is a row: no weight */
+	DP_UNITS_COUNT,				/* rows */
+	DP_UNITS_SUM,				/* sum of x */
+	DP_UNITS_MEAN,				/* sum of x - low, and of w = high - low or 1
+								 * for each row */
+	DP_UNITS_SQUARES,			/* sums of (G - k)^2, of 2 k (G - k) and of
+								 * k^2; k is x - low, G is w */
+	DP_UNITS_PAIRS,				/* cells of pairs (dp_noise.h) */
+	DP_UNITS_VALUES,			/* rows chosen at random: x of each */
+	DP_UNITS_ROWS,				/* rows chosen at random: words of each */
 	DP_UNITS_TOTALS,			/* of each of several numbers min(sum, m high);
 								 * a row's are 0 or 1, or 0 .. high */
-	DP_UNITS_DISTINCT			/* m distinct values: the digest of each */
+	DP_UNITS_DISTINCT			/* distinct values: the digest of each */
 } dp_units_kind;
 
 /* One column; its numbers lie within low .. high. */
@@ -51,7 +52,8 @@ typedef struct dp_units_column
 	dp_units_kind kind;
 	int64		low;
 	int64		high;
-	int64		rows;			/* m >= 1 */
+	int			fine;			/* COUNT to SQUARES: sums of rows are in units
+								 * 2^fine times as fine, squares 4^fine */
 	dp_read_way way;			/* of values whose digests count */
 	bool		varlena;		/* these may be long */
 	dp_pair_shape pairs;		/* PAIRS */
@@ -93,6 +95,8 @@ dp_units_total_words(int bits, int weights)
 typedef struct dp_units_spec
 {
 	int64		kappa;			/* groups of a unit, >= 1 */
+	int64		rows;			/* m >= 1: of a unit in a group */
+	int64		total;			/* T >= m: in all its groups */
 	int64		groups;			/* their public numbers are 0 .. groups - 1 */
 	const dp_key_law *law;		/* groups have names, released by this law;
 								 * NULL: they have none */
@@ -108,9 +112,8 @@ typedef struct dp_units_spec
 /* What one unit adds to one group of one column. */
 typedef struct dp_units_part
 {
-	int64		rows;			/* COUNT, MEAN, SQUARES */
-	dp_int128	numbers[DP_PAIR_CELLS]; /* SUM: 1, MEAN: 1, SQUARES: 3,
-										 * VALUES: 1, PAIRS: all */
+	dp_int128	numbers[DP_PAIR_CELLS]; /* MEAN: 2, SQUARES: 3, PAIRS: all,
+										 * DISTINCT to TOTALS: none; else 1 */
 	uint64		digest[2];		/* DISTINCT */
 	const uint64 *words;		/* ROWS */
 	const int64 *totals;		/* TOTALS: of bits, then of weights */

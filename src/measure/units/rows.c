@@ -2,11 +2,13 @@
  * rows.c
  *	  What the rows of one unit in one group add to an answer.
  *
- * Sums are exact, and a part is within its bound whatever the rows are
- * (doc/theory.md T78, T135).  Of columns whose single values or rows count, m
- * rows are chosen, every set of m with the same probability; of distinct
- * values, the m of least rank, which is a secret hash of unit, group and
- * value.  Either looks at the unit's own rows only.
+ * In counts, sums, means, squares and pairs each row has a weight, the same in
+ * all of them, so that they speak of the same rows; sums are exact, and a part
+ * is within its bound whatever the rows are (doc/theory.md T160, T135).  Of
+ * columns whose single values or rows count, m rows are chosen, every set of m
+ * with the same probability, and of these T in all groups; of distinct values,
+ * those of least rank, which is a secret hash of unit, group and value.
+ * Either looks at the unit's own rows only.
  *
  * The rows may be too many for memory: then they are read again for every
  * column, and once for every window of ranks.
@@ -49,17 +51,41 @@ give(const dp_units_job *job, int32 group, int column,
 }
 
 /*
- * floor(sum m / c + 1/2) or, without rounding, floor(sum m / c), for 0 <= sum
- * <= c w with m < c, w < 2^63: at most m w.  Quotient and remainder apart, so
- * that nothing overflows while c and m are below 2^62 and m w below 2^126.
+ * floor(x m / c), for 0 <= x <= c w and m <= c: at most m w.  Quotient and
+ * remainder apart, so that nothing overflows while c and m are below 2^62 and
+ * m w below 2^126.
  */
 static dp_int128
-scale(dp_int128 sum, int64 m, int64 c, bool round)
+scale(dp_int128 x, int64 m, int64 c)
 {
-	dp_int128	quotient = sum / c;
-	dp_int128	remainder = sum % c;
+	return m == c ? x : x / c * m + x % c * m / c;
+}
 
-	return quotient * m + (remainder * m + (round ? c / 2 : 0)) / c;
+/*
+ * The weight of a row: (c / C) min(1, T / t), for the C rows of the group that
+ * count in some column, c = min(C, m), and t, the sum of the c of all groups
+ * that the unit keeps.
+ */
+typedef struct rows_weight
+{
+	int64		kept;			/* c */
+	int64		rows;			/* C */
+	int64		counted;		/* min(t, T) */
+	int64		all;			/* t */
+} rows_weight;
+
+/*
+ * The weight times x, rounded twice, each time towards zero: never more than
+ * the product, and for x, y >= 0 the sum of weighted ones is at most the
+ * weighted sum (doc/theory.md T160).
+ */
+static dp_int128
+weigh(const rows_weight *w, dp_int128 x)
+{
+	dp_int128	y = scale(scale(x < 0 ? -x : x, w->kept, w->rows), w->counted,
+						  w->all);
+
+	return x < 0 ? -y : y;
 }
 
 static int64
@@ -93,56 +119,102 @@ sum_rows(const dp_units_job *job, dp_units_rows *rows, int column, int64 from,
 	return c;
 }
 
-static void
-add_count(const dp_units_job *job, dp_units_rows *rows, int32 group,
-		  int column)
+/* The rows that count in some column. */
+static int64
+used_rows(const dp_units_job *job, dp_units_rows *rows)
 {
-	const dp_units_column *how = &job->spec->columns[column];
+	const dp_units_record *record;
+	int64		used = 0;
+
+	dp_units_rows_rewind(rows);
+	while ((record = dp_units_rows_next(rows)) != NULL)
+		used += dp_units_is_used(rows->layout, record,
+								 job->spec->ncolumns) ? 1 : 0;
+	return used;
+}
+
+static rows_weight
+find_weight(const dp_units_job *job, dp_units_rows *rows)
+{
+	const dp_units_spec *spec = job->spec;
+	rows_weight w = {1, 1, 1, 1};
+
+	if (rows->entries == NULL || rows->n > spec->rows)
+	{
+		w.rows = Max(used_rows(job, rows), 1);
+		w.kept = Min(w.rows, spec->rows);
+	}
+	if (rows->share != NULL)
+	{
+		w.all = Max(rows->share->kept, 1);
+		w.counted = Min(w.all, spec->total);
+	}
+	return w;
+}
+
+static void
+add_present(const dp_units_job *job, dp_units_rows *rows, int32 group,
+			int column)
+{
 	dp_units_part part;
 
-	part.rows = Min(count_rows(rows, column), how->rows);
-	if (part.rows > 0)
+	part.numbers[0] = 1;
+	if (count_rows(rows, column) > 0)
 		give(job, group, column, &part);
 }
 
 static void
-add_sum(const dp_units_job *job, dp_units_rows *rows, int32 group, int column)
+add_count(const dp_units_job *job, dp_units_rows *rows, const rows_weight *w,
+		  int32 group, int column)
 {
-	const dp_units_column *how = &job->spec->columns[column];
-	dp_int128	least = (dp_int128) Min(how->low, 0) * how->rows;
-	dp_int128	most = (dp_int128) Max(how->high, 0) * how->rows;
+	dp_units_part part;
+	int64		c = count_rows(rows, column);
+
+	part.numbers[0] = weigh(w, (dp_int128) c <<
+							job->spec->columns[column].fine);
+	if (c > 0)
+		give(job, group, column, &part);
+}
+
+static void
+add_sum(const dp_units_job *job, dp_units_rows *rows, const rows_weight *w,
+		int32 group, int column)
+{
 	dp_units_part part;
 	dp_int128	sum;
 
 	if (sum_rows(job, rows, column, 0, &sum) == 0)
 		return;
-	part.rows = 0;
-	part.numbers[0] = Max(Min(sum, most), least);
+	part.numbers[0] =
+		weigh(w, sum * ((dp_int128) 1 << job->spec->columns[column].fine));
 	give(job, group, column, &part);
 }
 
+/* Of the second number x - low and high - x of each row take part. */
 static void
-add_mean(const dp_units_job *job, dp_units_rows *rows, int32 group, int column)
+add_mean(const dp_units_job *job, dp_units_rows *rows, const rows_weight *w,
+		 int32 group, int column)
 {
 	const dp_units_column *how = &job->spec->columns[column];
+	dp_int128	width = Max((dp_int128) how->high - how->low, 1);
 	dp_units_part part;
 	dp_int128	sum;
 	int64		c = sum_rows(job, rows, column, how->low, &sum);
 
 	if (c == 0)
 		return;
-	part.rows = Min(c, how->rows);
-	part.numbers[0] = c > how->rows ? scale(sum, how->rows, c, true) : sum;
+	part.numbers[0] = weigh(w, sum << how->fine);
+	part.numbers[1] = weigh(w, c * width << how->fine);
 	give(job, group, column, &part);
 }
 
 /*
- * The three parts of a row add up to G^2.  Two of them are scaled and rounded
- * down, the middle one is what is left of m' G^2: none is negative.
+ * The three parts of a row add up to G^2.  Two of them and the total are
+ * weighted, the middle one is what is left: none is negative.
  */
 static void
-add_squares(const dp_units_job *job, dp_units_rows *rows, int32 group,
-			int column)
+add_squares(const dp_units_job *job, dp_units_rows *rows, const rows_weight *w,
+			int32 group, int column)
 {
 	const dp_units_column *how = &job->spec->columns[column];
 	dp_int128	width = Max((dp_int128) how->high - how->low, 1);
@@ -166,22 +238,16 @@ add_squares(const dp_units_job *job, dp_units_rows *rows, int32 group,
 	}
 	if (c == 0)
 		return;
-	part.rows = Min(c, how->rows);
-	if (c > how->rows)
-	{
-		below = scale(below, how->rows, c, false);
-		squares = scale(squares, how->rows, c, false);
-	}
-	part.numbers[0] = below;
-	part.numbers[1] = part.rows * width * width - below - squares;
-	part.numbers[2] = squares;
+	part.numbers[0] = weigh(w, below << 2 * how->fine);
+	part.numbers[2] = weigh(w, squares << 2 * how->fine);
+	part.numbers[1] = weigh(w, c * width * width << 2 * how->fine) -
+		part.numbers[0] - part.numbers[2];
 	give(job, group, column, &part);
 }
 
-/* Scaled numbers are rounded down, so that bounds hold for them too. */
 static void
-add_pairs(const dp_units_job *job, dp_units_rows *rows, int32 group,
-		  int column)
+add_pairs(const dp_units_job *job, dp_units_rows *rows, const rows_weight *w,
+		  int32 group, int column)
 {
 	const dp_units_column *how = &job->spec->columns[column];
 	const dp_units_record *record;
@@ -201,8 +267,8 @@ add_pairs(const dp_units_job *job, dp_units_rows *rows, int32 group,
 	if (sums.rows == 0)
 		return;
 	dp_noise_pair_cells(&how->pairs, &sums, part.numbers);
-	for (i = 0; sums.rows > how->rows && i < how->pairs.ncells; i++)
-		part.numbers[i] = scale(part.numbers[i], how->rows, sums.rows, false);
+	for (i = 0; i < how->pairs.ncells; i++)
+		part.numbers[i] = weigh(w, part.numbers[i]);
 	give(job, group, column, &part);
 }
 
@@ -217,13 +283,42 @@ uniform_below(uint64 n)
 	return drawn;
 }
 
+/*
+ * Of n rows or values of a column in this group how many are among the T that
+ * are chosen of all groups: each is, with probability wanted / left.
+ */
+static int64
+take_share(const dp_units_rows *rows, int column, int64 n)
+{
+	int64	   *left;
+	int64	   *wanted;
+	int64		taken = 0;
+
+	if (rows->share == NULL)
+		return n;
+	left = &rows->share->left[column];
+	wanted = &rows->share->wanted[column];
+	for (; n > 0; n--, (*left)--)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (*wanted < *left &&
+			uniform_below((uint64) *left) >= (uint64) *wanted)
+			continue;
+		(*wanted)--;
+		taken++;
+	}
+	return taken;
+}
+
 /* Selection sampling: a row is taken with probability wanted / left. */
 static void
 add_values(const dp_units_job *job, dp_units_rows *rows, int32 group,
 		   int column)
 {
 	uint64		left = (uint64) count_rows(rows, column);
-	uint64		wanted = Min(left, (uint64) job->spec->columns[column].rows);
+	uint64		wanted = (uint64) take_share(rows, column,
+											 Min((int64) left,
+												 job->spec->rows));
 	const dp_units_record *record;
 	dp_units_part part;
 
@@ -285,7 +380,7 @@ add_totals(const dp_units_job *job, dp_units_rows *rows, int32 group,
 		if (dp_units_has_column(rows->layout, record, column))
 			rows_add_row(how, words_in(job, record, column), totals);
 	for (i = 0; i < n; i++)
-		totals[i] = Min(totals[i], how->rows *
+		totals[i] = Min(totals[i], job->spec->rows *
 						(i < how->bits ? 1 : how->high));
 	part.totals = totals;
 	give(job, group, column, &part);
@@ -390,22 +485,25 @@ give_digests(const dp_units_job *job, int32 group, int column,
 }
 
 /*
+ * Give the sink `wanted` of the distinct values, or all, and return how many;
+ * if give_them is false only count them.
+ *
  * Windows of ranks one after the other, each small enough for memory; how many
  * there are follows from the number of distinct values.
  */
-static void
-rows_add_distinct(const dp_units_job *job, dp_units_rows *rows, int32 group,
-				  int column)
+static int64
+rows_list_distinct(const dp_units_job *job, dp_units_rows *rows, int32 group,
+				   int column, int64 wanted, bool give_them)
 {
-	int64		wanted = job->spec->columns[column].rows;
 	int64		c = count_rows(rows, column);
+	int64		given = 0;
 	int64		room = Min(c, WINDOW);
 	uint64		width = PG_UINT64_MAX;
 	uint64		first = 0;
 	digest	   *digests;
 
-	if (c == 0)
-		return;
+	if (c == 0 || wanted == 0)
+		return 0;
 	digests = palloc(sizeof(digest) * room);
 	while (wanted > 0)
 	{
@@ -421,13 +519,72 @@ rows_add_distinct(const dp_units_job *job, dp_units_rows *rows, int32 group,
 		if (n >= 0 && n < room / 8)
 			width += Min(width, PG_UINT64_MAX - width);
 		n = Min(n < 0 ? room / 2 : n, wanted);
-		give_digests(job, group, column, digests, n);
+		if (give_them)
+			give_digests(job, group, column, digests, n);
 		wanted -= n;
+		given += n;
 		if (last == PG_UINT64_MAX)
 			break;
 		first = last + 1;
 	}
 	pfree(digests);
+	return given;
+}
+
+static void
+rows_add_distinct(const dp_units_job *job, dp_units_rows *rows, int32 group,
+				  int column)
+{
+	int64		wanted = job->spec->rows;
+
+	if (rows->share != NULL)
+		wanted = take_share(rows, column,
+							rows_list_distinct(job, rows, group, column,
+											   wanted, false));
+	(void) rows_list_distinct(job, rows, group, column, wanted, true);
+}
+
+/* ---- all groups of a unit ---- */
+
+/*
+ * dp_units_rows_count
+ *	  Add what the rows, all of one unit and group, have to its share.
+ */
+void
+dp_units_rows_count(const dp_units_job *job, dp_units_rows *rows)
+{
+	const dp_units_spec *spec = job->spec;
+	int			i;
+
+	rows->share->kept += Min(used_rows(job, rows), spec->rows);
+	for (i = 0; i < spec->ncolumns; i++)
+		switch (spec->columns[i].kind)
+		{
+			case DP_UNITS_VALUES:
+			case DP_UNITS_ROWS:
+				rows->share->left[i] += Min(count_rows(rows, i), spec->rows);
+				break;
+			case DP_UNITS_DISTINCT:
+				rows->share->left[i] += rows_list_distinct(job, rows, 0, i,
+														   spec->rows, false);
+				break;
+			default:
+				break;
+		}
+}
+
+/*
+ * dp_units_share_begin
+ *	  All groups that the unit keeps have been counted: at most T of what is
+ *	  chosen in a column will be.
+ */
+void
+dp_units_share_begin(const dp_units_job *job, dp_units_share *share)
+{
+	int			i;
+
+	for (i = 0; share->left != NULL && i < job->spec->ncolumns; i++)
+		share->wanted[i] = Min(share->left[i], job->spec->total);
 }
 
 /*
@@ -464,25 +621,29 @@ void
 dp_units_rows_add_up(const dp_units_job *job, dp_units_rows *rows)
 {
 	int32		group = open_group(job, rows);
+	rows_weight w = find_weight(job, rows);
 	int			i;
 
 	for (i = 0; i < job->spec->ncolumns; i++)
 		switch (job->spec->columns[i].kind)
 		{
+			case DP_UNITS_PRESENT:
+				add_present(job, rows, group, i);
+				break;
 			case DP_UNITS_COUNT:
-				add_count(job, rows, group, i);
+				add_count(job, rows, &w, group, i);
 				break;
 			case DP_UNITS_SUM:
-				add_sum(job, rows, group, i);
+				add_sum(job, rows, &w, group, i);
 				break;
 			case DP_UNITS_MEAN:
-				add_mean(job, rows, group, i);
+				add_mean(job, rows, &w, group, i);
 				break;
 			case DP_UNITS_SQUARES:
-				add_squares(job, rows, group, i);
+				add_squares(job, rows, &w, group, i);
 				break;
 			case DP_UNITS_PAIRS:
-				add_pairs(job, rows, group, i);
+				add_pairs(job, rows, &w, group, i);
 				break;
 			case DP_UNITS_VALUES:
 			case DP_UNITS_ROWS:

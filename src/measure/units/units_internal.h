@@ -84,6 +84,19 @@ dp_units_set_column(const dp_units_layout *layout, dp_units_record *record,
 		record->words[layout->marks + bit / 64] |= (uint64) 1 << bit % 64;
 }
 
+/* Does the row count in some column? */
+static inline bool
+dp_units_is_used(const dp_units_layout *layout, const dp_units_record *record,
+				 int ncolumns)
+{
+	bool		used = record->present != 0;
+	int			i;
+
+	for (i = 0; i < dp_units_marks(ncolumns) && !used; i++)
+		used = record->words[layout->marks + i] != 0;
+	return used;
+}
+
 static inline Size
 dp_units_record_size(const dp_units_layout *layout,
 					 const dp_units_record *record)
@@ -384,6 +397,20 @@ dp_units_rank(uint64 key, uint64 of)
  * the other (rows.c).
  */
 
+/*
+ * What a unit has in all the groups that it keeps, if that may be more than T:
+ * first counted, then shared out.  Arrays have a number for each column of
+ * which rows or values are chosen.
+ */
+typedef struct dp_units_share
+{
+	int64		kept;			/* t: sum of min(C, m), C rows of a group that
+								 * count in some column */
+	int64	   *left;			/* sum of min(c, m), c of this column; when
+								 * sharing, what is still to be considered */
+	int64	   *wanted;			/* how many of these are still to be chosen */
+} dp_units_share;
+
 /* Entries in memory, or the records of a partition that have the group. */
 typedef struct dp_units_rows
 {
@@ -394,6 +421,7 @@ typedef struct dp_units_rows
 	dp_units_cursor cursor;		/* entries is NULL */
 	uint64		group;			/* dp_units_group_of */
 	bool		ranked;			/* keys are ranks of unit and group */
+	dp_units_share *share;		/* NULL: all groups together have at most T */
 } dp_units_rows;
 
 static inline void
@@ -418,6 +446,10 @@ dp_units_rows_next(dp_units_rows *rows)
 	return NULL;
 }
 
+extern void dp_units_rows_count(const dp_units_job *job,
+								dp_units_rows *rows);
+extern void dp_units_share_begin(const dp_units_job *job,
+								 dp_units_share *share);
 extern void dp_units_rows_add_up(const dp_units_job *job,
 								 dp_units_rows *rows);
 

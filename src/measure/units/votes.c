@@ -51,16 +51,16 @@ votes_words_of(dp_units_kind kind)
 {
 	switch (kind)
 	{
+		case DP_UNITS_PRESENT:
 		case DP_UNITS_COUNT:
-			return 1;
 		case DP_UNITS_SUM:
 		case DP_UNITS_VALUES:
 		case DP_UNITS_DISTINCT:
 			return 2;
 		case DP_UNITS_MEAN:
-			return 3;
+			return 4;
 		case DP_UNITS_SQUARES:
-			return 7;
+			return 6;
 		case DP_UNITS_PAIRS:
 			return 2 * DP_PAIR_CELLS;
 		case DP_UNITS_ROWS:
@@ -70,69 +70,11 @@ votes_words_of(dp_units_kind kind)
 	return 0;
 }
 
-static void
-votes_pack(dp_units_kind kind, const dp_units_part *part, uint64 *words)
+/* What the words of a part are. */
+static void *
+votes_bytes_of(dp_units_kind kind, dp_units_part *part)
 {
-	switch (kind)
-	{
-		case DP_UNITS_COUNT:
-			words[0] = (uint64) part->rows;
-			break;
-		case DP_UNITS_SUM:
-		case DP_UNITS_VALUES:
-			memcpy(words, part->numbers, sizeof(dp_int128));
-			break;
-		case DP_UNITS_DISTINCT:
-			memcpy(words, part->digest, sizeof(part->digest));
-			break;
-		case DP_UNITS_MEAN:
-			words[0] = (uint64) part->rows;
-			memcpy(words + 1, part->numbers, sizeof(dp_int128));
-			break;
-		case DP_UNITS_SQUARES:
-			words[0] = (uint64) part->rows;
-			memcpy(words + 1, part->numbers, 3 * sizeof(dp_int128));
-			break;
-		case DP_UNITS_PAIRS:
-			memcpy(words, part->numbers, sizeof(part->numbers));
-			break;
-		case DP_UNITS_ROWS:
-		case DP_UNITS_TOTALS:
-			break;
-	}
-}
-
-static void
-votes_unpack(dp_units_kind kind, const uint64 *words, dp_units_part *part)
-{
-	memset(part, 0, sizeof(*part));
-	switch (kind)
-	{
-		case DP_UNITS_COUNT:
-			part->rows = (int64) words[0];
-			break;
-		case DP_UNITS_SUM:
-		case DP_UNITS_VALUES:
-			memcpy(part->numbers, words, sizeof(dp_int128));
-			break;
-		case DP_UNITS_DISTINCT:
-			memcpy(part->digest, words, sizeof(part->digest));
-			break;
-		case DP_UNITS_MEAN:
-			part->rows = (int64) words[0];
-			memcpy(part->numbers, words + 1, sizeof(dp_int128));
-			break;
-		case DP_UNITS_SQUARES:
-			part->rows = (int64) words[0];
-			memcpy(part->numbers, words + 1, 3 * sizeof(dp_int128));
-			break;
-		case DP_UNITS_PAIRS:
-			memcpy(part->numbers, words, sizeof(part->numbers));
-			break;
-		case DP_UNITS_ROWS:
-		case DP_UNITS_TOTALS:
-			break;
-	}
+	return kind == DP_UNITS_DISTINCT ? (void *) part->digest : part->numbers;
 }
 
 /* ---- casting ---- */
@@ -230,9 +172,11 @@ dp_units_votes_put(void *context, int64 group, int column,
 				   const dp_units_part *part)
 {
 	dp_units_votes *votes = context;
+	dp_units_kind kind = votes->spec->columns[column].kind;
 
-	votes_pack(votes->spec->columns[column].kind, part,
-			   votes->record->words + 1);
+	memcpy(votes->record->words + 1,
+		   votes_bytes_of(kind, unconstify(dp_units_part *, part)),
+		   sizeof(uint64) * votes_words_of(kind));
 	put(votes, (uint64) column + 1);
 }
 
@@ -268,7 +212,8 @@ static void
 give_part(const dp_units_votes *votes, const dp_units_record *record)
 {
 	int			column = (int) record->words[0] - 1;
-	dp_units_part part;
+	dp_units_part part = {0};
+	dp_units_kind kind;
 
 	if (votes->waiting != NULL)
 	{
@@ -278,7 +223,9 @@ give_part(const dp_units_votes *votes, const dp_units_record *record)
 	}
 	if (record->words[0] == VOTE)
 		return;
-	votes_unpack(votes->spec->columns[column].kind, record->words + 1, &part);
+	kind = votes->spec->columns[column].kind;
+	memcpy(votes_bytes_of(kind, &part), record->words + 1,
+		   sizeof(uint64) * votes_words_of(kind));
 	votes->teller->sink(votes->context, record->group, column, &part);
 }
 

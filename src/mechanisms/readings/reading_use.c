@@ -142,7 +142,7 @@ begin_rows(dp_reading_rows *rows, Node *of, Oid unit)
 static Size
 rows_bytes(Node *of, Oid unit)
 {
-	dp_reading_rows rows = {.column.rows = 1};
+	dp_reading_rows rows = {0};
 	dp_units_spec bound = begin_rows(&rows, of, unit);
 
 	return dp_units_record_bytes(&bound);
@@ -160,7 +160,7 @@ rows_create(Node *of, Oid unit, int64 m)
 	dp_reading_rows *rows = palloc0(sizeof(dp_reading_rows));
 	dp_units_spec bound = begin_rows(rows, of, unit);
 
-	rows->column.rows = m;
+	bound.rows = bound.total = m;
 	rows->words = palloc0(sizeof(uint64) * Max(rows->column.words, 1));
 	rows->bounder = dp_units_create(&bound);
 	rows->scratch = AllocSetContextCreate(CurrentMemoryContext,

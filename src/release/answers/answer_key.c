@@ -372,7 +372,8 @@ append_price(StringInfo out, const dp_release_spec *spec)
 	int			i;
 
 	appendStringInfo(out, "\nbounds " INT64_FORMAT " " INT64_FORMAT " "
-					 INT64_FORMAT " %d", spec->max_rows, spec->max_keys,
+					 INT64_FORMAT " " INT64_FORMAT " %d",
+					 spec->max_rows, spec->max_keys, spec->max_total,
 					 spec->groups, spec->undeclared);
 	if (!spec->undeclared)
 		return;

@@ -170,11 +170,13 @@ explain_in_units(const dp_measure *measure, double granules)
 static void
 describe_noise(const dp_measure *measure, dp_description *d)
 {
+	double		error;
+
 	d->sensitivity = explain_in_units(measure, (double) measure->sensitivity);
 	d->scale = explain_in_units(measure, dp_aggregates_noise_scale(measure));
+	error = dp_aggregates_noise_error(measure, ERROR_BETA);
 	d->error = explain_in_units(measure,
-								dp_aggregates_noise_error(measure,
-														  ERROR_BETA));
+								dp_aggregates_rounded_error(measure, error));
 	if (measure->ops->kind == DP_AGG_TOPK)
 		d->error = psprintf("%s rows in each count", d->error);
 }

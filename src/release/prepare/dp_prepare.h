@@ -25,11 +25,15 @@
 
 /* ---- prepare.c ---- */
 
-/* How many rows of a unit in one group count, and in how many groups. */
+/*
+ * How many rows of a unit in one group count, in how many groups, and how many
+ * in all of these.
+ */
 typedef struct dp_unit_bounds
 {
 	int64		rows;
 	int64		keys;
+	int64		total;
 } dp_unit_bounds;
 
 extern dp_unit_bounds dp_prepare_unit_bounds(const dp_block *block);

@@ -105,8 +105,11 @@ prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 				 errhint("Declare the keys, or count with dp_count and "
 						 "FILTER.")));
 	measure->contribution.many = spec->many;
+	measure->contribution.once = !spec->many || spec->block->single ||
+		dp_rowsets_groups_once(spec->block);
 	measure->contribution.kappa = spec->many ? spec->max_keys : 1;
 	measure->contribution.rows = spec->many ? spec->max_rows : 1;
+	measure->contribution.total = spec->many ? spec->max_total : 1;
 	measure->contribution.replace = standing->replace_one;
 	measure->contribution.grouped = block->keys != NIL;
 	measure->gaussian = dp_setting_mechanism == DP_SETTING_GAUSSIAN;
@@ -167,7 +170,7 @@ check_cells(int64 groups, int64 width)
 static dp_unit_bounds
 larger_bounds(const dp_block *block, const Bitmapset *leaves)
 {
-	dp_unit_bounds bounds = {0, 0};
+	dp_unit_bounds bounds = {0, 0, 0};
 	int			n = -1;
 
 	while ((n = bms_next_member(leaves, n)) >= 0)
@@ -195,7 +198,7 @@ larger_bounds(const dp_block *block, const Bitmapset *leaves)
 dp_unit_bounds
 dp_prepare_unit_bounds(const dp_block *block)
 {
-	dp_unit_bounds sum = {0, 0};
+	dp_unit_bounds sum = {0, 0, 0};
 	ListCell   *lc;
 
 	if (!block->many || block->single || dp_rowsets_groups_once(block))
@@ -211,6 +214,7 @@ dp_prepare_unit_bounds(const dp_block *block)
 		sum.rows = dp_setting_max_rows;
 	if (dp_setting_max_keys > 0)
 		sum.keys = dp_setting_max_keys;
+	sum.total = sum.rows * sum.keys;
 	return sum;
 }
 
@@ -231,9 +235,11 @@ set_unit_bounds(dp_release_spec *spec, const dp_unit_bounds *bounds)
 						   "possible.", DP_UNITS_COLUMNS),
 				 errhint("Ask in several queries.")));
 	spec->many = true;
-	spec->max_rows = Max(bounds->rows, 1);
+	spec->max_total = Max(bounds->total, 1);
+	spec->max_rows = Max(Min(bounds->rows, spec->max_total), 1);
 	spec->max_keys = Max(Min(bounds->keys, spec->undeclared ?
 							 DP_RELEASED_KEYS_MAX : spec->groups), 1);
+	spec->max_total = Min(spec->max_total, spec->max_rows * spec->max_keys);
 }
 
 /* The location of the first bound that the call gives, or of the call. */

@@ -96,6 +96,7 @@ dp_run_fill_job(const dp_release *release, dp_reader_job *job)
 	data->charge = spec->charge;
 	data->bounds.rows = spec->max_rows;
 	data->bounds.keys = spec->max_keys;
+	data->bounds.total = spec->max_total;
 	data->joined = release->sizes;
 	data->workers = dp_reader_pack_workers(job->plan);
 	job->kind = DP_READER_RELEASE;

@@ -1,0 +1,194 @@
+# The weights of rows of units with many rows, and the groups that units keep: at a
+# huge epsilon answers equal what SQL computes from doc/theory.md T78.  A noise of a
+# thousandth of a row or of a bound has a probability below exp(-40).
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use AttackNode qw(attack_node as);
+use LedgerNode;
+use List::Util qw(min);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use constant ROUNDED => (0, 0.501, 0.501, 0.501, 0.001, 0.01, 0);
+
+my $node = attack_node('row_weights', <<'EOT');
+dp_pg.epsilon_ceiling = '20000000'
+dp_pg.readers = 2
+fsync = off
+jit = off
+max_wal_size = 4GB
+EOT
+
+value($node, 'ALTER ROLE analyst SET dp_pg.epsilon = 20000000;');
+value($node, "SET SESSION AUTHORIZATION owner; SELECT dp_grant('analyst', dataset => 'hospital', epsilon => 9e11, delta => 1e-6)");
+
+# The answer at m rows and kappa groups of a unit, and a total; errors are part of it.
+sub bounded
+{
+	my ($m, $kappa, $sql, $total) = @_;
+	my ($out, $err) = as($node, 'analyst', "SET dp_pg.max_rows = $m; SET dp_pg.max_keys = $kappa; "
+		  . (defined $total ? "SET dp_pg.max_total = $total; " : '') . $sql);
+
+	return $err eq '' ? $out : "$out$err";
+}
+
+# Of a relation of the owner's: its unit, and what else he does.
+sub protect
+{
+	my ($relation, $more) = @_;
+
+	return value($node, "SET SESSION AUTHORIZATION owner; SELECT dp_protect('$relation', unit => 'u', dataset => 'hospital');"
+		  . ($more // ''));
+}
+
+# ---- against SQL, where nothing is random ----
+
+# 200 units of 1 to 5 groups with 1 to 9 rows in each; values beyond their
+# bounds, NULLs in every column, and keys that nobody declared.
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE visit (u int, k int, x int, f float8, n numeric, b boolean, day date);
+INSERT INTO visit SELECT u, nullif(k, 4), CASE WHEN (u + k + j) % 7 > 0 THEN (u * 31 + k * 17 + j * j * 13) % 60 - 20 END,
+	CASE WHEN j % 8 > 0 THEN (u % 9 - j) / 4.0 END, (u - j * 20) / 8.0, (u + j) % 3 > 0, date '2026-01-01' + (u + j) % 20
+FROM generate_series(1, 200) u, generate_series(0, u % 5) k, generate_series(1, (u * 7 + k * k) % 9 + 1) j;
+INSERT INTO visit SELECT u, 77, 5, 1, 1, true, '2026-01-05' FROM generate_series(1, 200, 3) u, generate_series(1, 20);
+INSERT INTO visit SELECT NULL, j % 4, 5, 1, 1, true, '2026-01-05' FROM generate_series(1, 50) j;
+CREATE TABLE plain AS TABLE visit;
+DELETE FROM plain WHERE u IS NULL OR k = 77;
+EOT
+protect('visit', "SELECT dp_declare('visit', 'k', keys => ARRAY[0, 1, 2, 3])");
+
+# What is added of a unit and group: x times the row's weight, in fractions of 2^f.
+value($node, <<'EOT');
+CREATE FUNCTION weigh(x numeric, kept numeric, rows numeric, total numeric, sum numeric, f int) RETURNS numeric LANGUAGE sql AS
+$$ SELECT coalesce(sign(x) * div(div(abs(x) * 2::numeric ^ f * kept, nullif(rows, 0)) * least(total, sum), nullif(sum, 0)) / 2::numeric ^ f, 0) $$;
+EOT
+
+# Granules of parts, of which a row adds so many: the least power of two that
+# makes it 2^20 of them.
+sub fine
+{
+	my ($most, $power) = @_;
+	my $f = 0;
+
+	$f++ while $most * 2**($power * $f) < 2**20;
+	return $power * $f;
+}
+
+# What bounded aggregates answer in each group, of the rows that pass a filter:
+# the sum over units of what each adds.  G is 50 in all of them.
+sub reference
+{
+	my ($m, $low, $where, $filter, $total) = @_;
+	my $high = $low + 50;
+	my ($f1, $f2, $f3) = (fine(50, 1), fine(2500, 2), fine($high > -$low ? $high : -$low, 1));
+
+	$total //= 5 * $m;
+
+	return value($node, <<"EOT");
+WITH r AS (SELECT *, CASE WHEN x IS NOT NULL THEN least(greatest(x, $low), $high) END AS v FROM plain WHERE $where),
+p AS (SELECT k, u, count(*) FILTER (WHERE $filter) AS c, count(v) FILTER (WHERE $filter) AS cv, coalesce(sum(v) FILTER (WHERE $filter), 0)::numeric AS s,
+	sum(v - $low) FILTER (WHERE $filter)::numeric AS a,
+	sum(($high - v) * ($high - v)) FILTER (WHERE $filter)::numeric AS q0, sum((v - $low) * (v - $low)) FILTER (WHERE $filter)::numeric AS q2
+	FROM r GROUP BY k, u),
+w AS (SELECT *, least(c, $m)::numeric AS kept, sum(least(c, $m)) OVER (PARTITION BY u) AS all_kept FROM p),
+q AS (SELECT k, u, c, weigh(c, kept, c, $total, all_kept, 20) AS n, weigh(cv, kept, c, $total, all_kept, 20) AS rows, weigh(s, kept, c, $total, all_kept, $f3) AS s,
+	weigh(a, kept, c, $total, all_kept, $f1) AS a, weigh(50 * cv, kept, c, $total, all_kept, $f1) AS t,
+	weigh(q0, kept, c, $total, all_kept, $f2) AS q0, weigh(q2, kept, c, $total, all_kept, $f2) AS q2, weigh(2500 * cv, kept, c, $total, all_kept, $f2) AS q FROM w),
+g AS (SELECT k, sum(n) AS n, sum(rows) AS rows, sum(s) AS s, sum(a) AS a, sum(t) AS t,
+	sum(q0) AS t0, sum(q2) AS t2, sum(q - q0 - q2) AS t1, sum(q) / 2500 AS cq, count(*) FILTER (WHERE c > 0) AS units FROM q GROUP BY k)
+SELECT k, n, rows, s, round($low + 50 * a / nullif(t, 0), 9), round((t2 - ((t1 / 2 + t2) / 50) ^ 2 / nullif(cq, 0)) / nullif(cq - 1, 0), 9), units
+FROM g ORDER BY k
+EOT
+}
+
+# The same, asked privately.
+sub private
+{
+	my ($low, $where, $filter, $from) = @_;
+	my $high = $low + 50;
+	my $f = $filter eq 'true' ? '' : " FILTER (WHERE $filter)";
+
+	return "SELECT k, dp_count(*)$f, dp_count(x)$f, dp_sum(x, $low, $high)$f, round(dp_avg(x, $low, $high)$f, 9),"
+	  . " round(dp_variance(x, $low, $high)$f, 9), dp_count(DISTINCT u)$f FROM $from WHERE $where GROUP BY k ORDER BY k";
+}
+
+# Bounds that do not bind give what plain aggregates do.
+near(bounded(9, 5, "SELECT k, dp_count(*), dp_count(x), dp_count(DISTINCT x), dp_count(DISTINCT u), dp_count(DISTINCT f), dp_count(DISTINCT day),"
+	  . " dp_sum(x, -20, 40), round(8 * dp_sum(n, -32, 32)), dp_count(*) FILTER (WHERE b), dp_sum(x, -20, 40) FILTER (WHERE n > 3),"
+	  . " round(dp_avg(x, -20, 40), 9), round(dp_variance(x, -20, 40), 9), round(8 * dp_sum(f, -4, 4)), dp_histogram(x, -50, 50, 4) FROM visit GROUP BY k ORDER BY k"),
+	value($node, "SELECT k, count(*), count(x), count(DISTINCT x), count(DISTINCT u), count(DISTINCT f), count(DISTINCT day),"
+	  . " sum(x), round(8 * sum(n)), count(*) FILTER (WHERE b), sum(x) FILTER (WHERE n > 3),"
+	  . " round(avg(x), 9), round(variance(x), 9), round(8 * sum(f)), ARRAY[count(*) FILTER (WHERE x < -25),"
+	  . " count(*) FILTER (WHERE x >= -25 AND x < 0), count(*) FILTER (WHERE x >= 0 AND x < 25), count(*) FILTER (WHERE x >= 25)] FROM plain GROUP BY k ORDER BY k"),
+	'bounds that do not bind change nothing', (0) x 11, 0.001, 0.01);
+near(bounded(45, 1, 'SELECT dp_count(*), dp_count(DISTINCT u), dp_sum(x, -20, 40), dp_stddev(x, -20, 40)::numeric(12, 6), dp_count(DISTINCT k) FROM visit WHERE k <> 77 OR k IS NULL'),
+	value($node, 'SELECT count(*), count(DISTINCT u), sum(x), stddev(x)::numeric(12, 6), count(DISTINCT k) FROM plain'), 'nor without groups', 0, 0, 0, 0.001, 0);
+
+# Those that do, with as many groups as there are.
+foreach my $case ([ 1, -20, 'true', 'true' ], [ 2, -20, 'true', 'true' ], [ 3, 5, 'n > 2', 'true' ], [ 4, -70, 'true', 'b' ], [ 1, 0, 'b', 'day < \'2026-01-08\'' ], [ 9, -20, 'true', 'x <> 3' ])
+{
+	my ($m, $low, $where, $filter) = @$case;
+
+	near(bounded($m, 5, private($low, $where, $filter, 'visit')), reference($m, $low, $where, $filter), "m $m, from $low, WHERE $where, FILTER $filter", ROUNDED);
+	near(bounded($m, 5, private($low, $where, $filter, 'visit'), $_), reference(min($m, $_), $low, $where, $filter, $_), "and $_ in all groups", ROUNDED) foreach 1, 2, 3, 7;
+}
+value($node, 'SET SESSION AUTHORIZATION analyst; CREATE VIEW seen AS SELECT k, x, u, n, b FROM visit WHERE b');
+near(bounded(2, 5, private(-20, 'true', 'true', 'seen')), reference(2, -20, 'b', 'true'), 'through a view', ROUNDED);
+near(bounded(2, 5, private(-20, 'true', 'true', '(SELECT v.* FROM (SELECT * FROM visit WHERE n > 0) AS v WHERE b) AS s')), reference(2, -20, 'b AND n > 0', 'true'), 'through subqueries', ROUNDED);
+near(bounded(2, 5, 'WITH w AS (SELECT * FROM visit WHERE n > 0) ' . private(-20, 'true', 'true', 'w')), reference(2, -20, 'n > 0', 'true'), 'through WITH', ROUNDED);
+near(bounded(2, 5, 'PREPARE p(numeric) AS ' . private(-20, 'n > $1', 'true', 'visit') . '; EXECUTE p(2); SET dp_pg.max_rows = 3; EXECUTE p(-3)'),
+	reference(2, -20, 'n > 2', 'true') . "\n" . reference(3, -20, 'n > -3', 'true'), 'prepared, with parameters and bounds that change', ROUNDED);
+near(bounded(2, 5, 'SET plan_cache_mode = force_generic_plan; PREPARE p(numeric) AS ' . private(-20, 'n > $1', 'true', 'visit') . '; EXECUTE p(2); SET dp_pg.max_rows = 3; EXECUTE p(-3)'),
+	reference(2, -20, 'n > 2', 'true') . "\n" . reference(3, -20, 'n > -3', 'true'), 'in a generic plan', ROUNDED);
+near(bounded(2, 5, 'SET max_parallel_workers_per_gather = 2; SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; ' . private(-20, 'true', 'true', 'visit')),
+	reference(2, -20, 'true', 'true'), 'with parallel workers allowed', ROUNDED);
+
+# Bounds that the owner declared, and those that the analyst says instead.
+my ($second, $third) = (reference(2, -20, 'true', 'true'), reference(3, -20, 'true', 'true'));
+value($node, "SET SESSION AUTHORIZATION owner; SELECT dp_declare('visit', max_rows => 3, max_keys => 5)");
+near((as($node, 'analyst', private(-20, 'true', 'true', 'visit')))[0], $third, 'declared bounds', ROUNDED);
+near((as($node, 'analyst', 'SET dp_pg.max_rows = 2; ' . private(-20, 'true', 'true', 'visit')))[0], $second, 'a setting goes before them', ROUNDED);
+near((as($node, 'owner', "SET dp_pg.epsilon = '20000000'; " . private(-20, 'true', 'true', 'visit')))[0], $third, 'the owner is answered alike', ROUNDED);
+value($node, "SET SESSION AUTHORIZATION owner; SELECT dp_declare('visit', max_rows => 1, max_keys => 1)");
+
+# All values of a level are about the same weighted rows: parts add up to the
+# whole, but for what is rounded, and groups to the total where it does not bind.
+near(bounded(2, 5, 'SELECT dp_count(*) FILTER (WHERE b), dp_count(*) FILTER (WHERE NOT b), dp_count(*) FROM visit WHERE k IN (0, 1, 2, 3)'),
+	value($node, 'SELECT sum(weigh(b, least(2, c), c, 2, 2, 20)), sum(weigh(c - b, least(2, c), c, 2, 2, 20)), sum(least(2, c))'
+		  . ' FROM (SELECT count(*) AS c, count(*) FILTER (WHERE b) AS b FROM plain WHERE k IN (0, 1, 2, 3) GROUP BY u) AS s'),
+	'what filters leave has the weights of all rows', 0.501, 0.501, 0.501);
+{
+	my $granules = 'dp_sum(CASE WHEN %s THEN 1::float8 END, 0, 1)';
+
+	foreach my $case (map { my $f = $_; map { [ $_, $f ] } [ 2, 5, 3 ], [ 1, 3, 2 ], [ 7, 5, 9 ] } 'b', 'x > 3', 'n IS NULL OR day < \'2026-01-08\'')
+	{
+		my ($bounds, $f) = @$case;
+		my ($m, $kappa, $total) = @$bounds;
+		my $query = 'SELECT ' . join(', ', map { sprintf "$granules AS p$_->[0]", $_->[1] } [ 0, $f ], [ 1, "($f) IS NOT TRUE" ], [ 2, 'true' ]) . ' FROM visit WHERE k < 5';
+
+		is(bounded($m, 1, "SELECT abs(p0 + p1 - p2) < 0.001, p2 > 0 FROM ($query) AS s", $total), 't|t', "$f and the rest add up, $total");
+		is(bounded($m, 5, "SELECT bool_and(abs(p0 + p1 - p2) < 0.001), sum(p2) > 0 FROM ($query GROUP BY k, b) AS s", $total), 't|t', 'in groups, too');
+	}
+	is(bounded(45, 5, "SELECT (SELECT sum(n) FROM (SELECT dp_count(*) AS n FROM visit WHERE k < 5 GROUP BY k) AS s) = (SELECT dp_count(*) FROM visit WHERE k < 5)", 45),
+		't', 'groups add up to all rows, if no bound binds');
+}
+
+# ---- groups that a unit keeps ----
+
+foreach my $kappa (1 .. 4)
+{
+	is(bounded(1, $kappa, 'SELECT sum(n) FROM (SELECT dp_count(DISTINCT u) AS n FROM visit GROUP BY k) AS s'),
+		value($node, "SELECT sum(least(n, $kappa)) FROM (SELECT count(DISTINCT coalesce(k, 4)) AS n FROM plain GROUP BY u) AS s"),
+		"$kappa groups of a unit, and none for keys nobody declared");
+	is(bounded(1, $kappa, 'SELECT sum(n) FROM (SELECT dp_count(*) AS n FROM visit WHERE x > 10 GROUP BY k, b) AS s'),
+		value($node, "SELECT sum(least(n, $kappa)) FROM (SELECT count(DISTINCT (coalesce(k, 4), b)) AS n FROM plain WHERE x > 10 GROUP BY u) AS s"),
+		"of those that WHERE leaves, by two keys");
+}
+
+$node->stop;
+done_testing();
