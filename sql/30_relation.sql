@@ -18,7 +18,8 @@ CREATE TABLE dp_pg.relation (
 	unit_more name[],
 	unit_more_attnums int2[],
 	unit_key_more name[],
-	unit_key_more_attnums int2[]
+	unit_key_more_attnums int2[],
+	min_units bigint CHECK (min_units BETWEEN 1 AND 2147483647)
 );
 COMMENT ON TABLE dp_pg.relation IS
 'protected relations; written by dp_protect, dp_declare and dp_unprotect, readable by all roles';
@@ -58,6 +59,8 @@ COMMENT ON COLUMN dp_pg.relation.unit_key_more IS
 'the further columns of the primary key, in the same order';
 COMMENT ON COLUMN dp_pg.relation.unit_key_more_attnums IS
 'numbers of these columns; follow renames';
+COMMENT ON COLUMN dp_pg.relation.min_units IS
+'groups whose noisy number of units is below are shown to nobody who is not exempt, as declared by the owner; NULL: none declared';
 
 CREATE TABLE dp_pg.attribute (
 	relid regclass NOT NULL,
@@ -261,15 +264,15 @@ AS 'MODULE_PATHNAME', 'dp_declare_rows';
 COMMENT ON FUNCTION @extschema@.dp_declare(regclass, bigint) IS
 'declares publicly the approximate number of rows of a relation with its partitions and children; stored as the nearest power of ten. It determines how many parallel workers read the relation; NULL withdraws it, and one process then reads the relation. Errors: 42501 not the owner, 42704 not protected, 22023 negative rows';
 
--- How much of one unit counts.  A lone number must be named, since it could be
--- the size class as well.
+-- How much of one unit counts, and how many units a group must have.  A lone
+-- number must be named, since it could be the size class as well.
 
 CREATE FUNCTION @extschema@.dp_declare(relation regclass, max_rows bigint DEFAULT NULL,
-	max_keys bigint DEFAULT NULL)
+	max_keys bigint DEFAULT NULL, min_units bigint DEFAULT NULL)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_declare_contribution';
-COMMENT ON FUNCTION @extschema@.dp_declare(regclass, bigint, bigint) IS
-'declares publicly how many rows of one unit in a group, and how many groups of one unit, count at most in answers about a relation whose units have many rows; an analyst may override them by dp_pg.max_rows and dp_pg.max_keys. Further rows and groups count nowhere, and noise grows with both, so any numbers are private; dp_suggest_bounds shows the owner what they omit. NULL: as declared before; by default 1 each. Errors: 42501 not the owner, 42704 not protected, 22023 both NULL, or one not between 1 and 2147483647';
+COMMENT ON FUNCTION @extschema@.dp_declare(regclass, bigint, bigint, bigint) IS
+'declares publicly how many rows of one unit in a group, and how many groups of one unit, count at most in answers about a relation whose units have many rows; an analyst may override them by dp_pg.max_rows and dp_pg.max_keys. Further rows and groups count nowhere, and noise grows with both, so any numbers are private; dp_suggest_bounds shows the owner what they omit. min_units: groups whose noisy number of units is below are left out of answers to roles that are not exempt, and without group keys all values are then NULL; where the query does not release that number, it is released in addition, for the price of a value; 0 withdraws it (doc/theory.md T106). NULL: as declared before; by default 1 row, 1 group and no least number of units. Errors: 42501 not the owner, 42704 not protected, 22023 all NULL, or one not between 1 (min_units: 0) and 2147483647';
 
 -- A partition column: no row ever moves from one part to another.
 

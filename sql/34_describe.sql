@@ -40,9 +40,10 @@ BEGIN
 			DETAIL = 'Neither is it the view that dp_protect published for one.',
 			HINT = 'dp_pg.relation lists what is protected.';
 	END IF;
-	note := format('rows are private, aggregates are answered; dataset "%s"%s%s%s', protected.dataset,
+	note := format('rows are private, aggregates are answered; dataset "%s"%s%s%s%s', protected.dataset,
 		CASE WHEN protected.unit IS NULL THEN '; each row is one unit' END,
 		'; about ' || protected.rows || ' rows',
+		'; groups with fewer than ' || protected.min_units || ' units, by a noisy number, are not shown',
 		CASE WHEN EXISTS (SELECT FROM dp_pg.relation_name AS n WHERE n.relid = protected.relid AND n.follow)
 			THEN '; a table that comes to its name is protected likewise' END);
 	example := format('SELECT %sdp_count(*) FROM %s', home, name);

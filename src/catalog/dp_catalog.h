@@ -322,6 +322,7 @@ typedef struct dp_relation_row
 								 * after the first */
 	ArrayType  *more[4];		/* the same as stored: from, their numbers,
 								 * key, their numbers */
+	int64		min_units;		/* of a group that is shown; 0: not declared */
 } dp_relation_row;
 
 extern Relation dp_catalog_open_relations(void);
@@ -335,6 +336,8 @@ extern void dp_catalog_write_relation(const dp_relation_row *row);
 extern void dp_catalog_write_size(Oid relid, int64 rows);
 extern void dp_catalog_write_contribution(Oid relid, int64 max_rows,
 										  int64 max_keys);
+extern void dp_catalog_write_min_units(Oid relid, int64 min_units);
+extern bool dp_catalog_has_min_units(void);
 extern void dp_catalog_write_twin(Oid relid, Oid twin);
 extern void dp_catalog_delete_relation(Oid relid);
 extern int	dp_catalog_list_published(const char *dataset, bool safe,

@@ -52,6 +52,7 @@ typedef struct dp_heritage
 	int64		max_rows;
 	int64		max_keys;
 	bool		commented;
+	int64		min_units;
 } dp_heritage;
 
 extern dp_heritage *dp_catalog_read_heritage(const dp_name_row *row,

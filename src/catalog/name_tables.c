@@ -328,7 +328,8 @@ dp_catalog_read_heritage(const dp_name_row *row, Oid relid)
 					   " coalesce(dp_pg.unlike($3, h.kept), ''),"
 					   " coalesce(p.rows, 0), coalesce(p.max_rows, 0),"
 					   " coalesce(p.max_keys, 0), p.commented,"
-					   " (h.kept->>'relid')::oid"
+					   " (h.kept->>'relid')::oid,"
+					   " coalesce(p.min_units, 0)"
 					   " FROM dp_pg.heritage($1, $2) AS h (kept)"
 					   " CROSS JOIN LATERAL jsonb_populate_record("
 					   "NULL::dp_pg.relation, h.kept->'relation') AS p"
@@ -348,6 +349,7 @@ dp_catalog_read_heritage(const dp_name_row *row, Oid relid)
 		out->max_keys = name_get_number(10);
 		out->commented = DatumGetBool(dp_catalog_result(0, 11));
 		out->relid = DatumGetObjectId(dp_catalog_result(0, 12));
+		out->min_units = name_get_number(13);
 	}
 	dp_base_owner_end(&saved);
 	return out;
@@ -454,11 +456,12 @@ dp_catalog_write_detached(Oid part, Oid root)
 	dp_base_owner_begin(&saved);
 	(void) dp_catalog_run("INSERT INTO dp_pg.relation (relid, relid_origin,"
 						  " dataset, unit, unit_more, unit_through, unit_key,"
-						  " unit_key_more, max_rows, max_keys, commented)"
+						  " unit_key_more, max_rows, max_keys, commented,"
+						  " min_units)"
 						  " SELECT $1, $1, dataset, unit, unit_more,"
 						  " unit_through, unit_key, unit_key_more, max_rows,"
-						  " max_keys, commented FROM dp_pg.relation"
-						  " WHERE relid = $2",
+						  " max_keys, commented, min_units"
+						  " FROM dp_pg.relation WHERE relid = $2",
 						  args, 2);
 	(void) dp_catalog_run("INSERT INTO dp_pg.attribute (relid, relid_origin,"
 						  " attname, attnum, lower, upper, granule, keys,"

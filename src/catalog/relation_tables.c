@@ -43,7 +43,8 @@ static const dp_column relation_columns[] = {
 	DP_COL_OR_NULL("unit_more", LONG, more[0], 0),
 	DP_COL_OR_NULL("unit_more_attnums", LONG, more[1], 0),
 	DP_COL_OR_NULL("unit_key_more", LONG, more[2], 0),
-	DP_COL_OR_NULL("unit_key_more_attnums", LONG, more[3], 0)
+	DP_COL_OR_NULL("unit_key_more_attnums", LONG, more[3], 0),
+	DP_COL_OR_NULL("min_units", VALUE, min_units, 0)
 };
 #undef DP_ROW
 
@@ -557,6 +558,36 @@ dp_catalog_write_contribution(Oid relid, int64 max_rows, int64 max_keys)
 							" max_keys = coalesce($3, max_keys)"
 							" WHERE relid = $1",
 							args, 3);
+}
+
+/* dp_catalog_write_min_units: least units of a group to be shown; 0: none. */
+void
+dp_catalog_write_min_units(Oid relid, int64 min_units)
+{
+	dp_argument args[] = {
+		DP_ARG_OID(relid), {INT8OID, Int64GetDatum(min_units), min_units == 0}
+	};
+
+	dp_catalog_run_as_owner("UPDATE dp_pg.relation SET min_units = $2"
+							" WHERE relid = $1", args, 2);
+}
+
+/*
+ * dp_catalog_has_min_units
+ *	  Whether the owner of any protected relation declared one.
+ */
+bool
+dp_catalog_has_min_units(void)
+{
+	dp_relation_row row;
+	dp_scan		scan;
+	bool		found = false;
+
+	dp_catalog_start_rows(&scan, &dp_catalog_relations, NULL, 0);
+	while (!found && dp_catalog_next_row(&scan, &row))
+		found = row.min_units > 0;
+	dp_catalog_end_rows(&scan);
+	return found;
 }
 
 /* dp_catalog_write_twin: the table of synthetic rows of a relation. */

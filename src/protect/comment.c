@@ -157,6 +157,11 @@ comment_relation_text(const comment_pass *pass)
 									 row.max_rows > 1 ? "s" : "",
 									 Max(row.max_keys, 1),
 									 row.max_keys > 1 ? "s" : ""));
+	if (row.min_units > 0)
+		comment_append_part(&text,
+							psprintf("groups with fewer than " INT64_FORMAT
+									 " units, by a noisy number, are not "
+									 "shown", row.min_units));
 	appendStringInfoChar(&text, ']');
 	return text.data;
 }

@@ -877,15 +877,39 @@ read_most(FunctionCallInfo fcinfo, int i, const char *what)
 	return most;
 }
 
+/*
+ * Write the last argument, how many units a group must have to be shown, if it
+ * is not NULL; returns whether it is.
+ */
+static bool
+declare_min_units(FunctionCallInfo fcinfo, Oid relid)
+{
+	int			last = PG_NARGS() - 1;
+	int64		least;
+
+	if (PG_ARGISNULL(last))
+		return false;
+	least = PG_GETARG_INT64(last);
+	if (least < 0 || least > MOST)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("min_units must be between 0 and %d", MOST),
+				 errdetail("Groups whose noisy number of units is below are "
+						   "not shown."),
+				 errhint("With 0, every group is shown.")));
+	dp_catalog_write_min_units(relid, least);
+	return true;
+}
+
 PG_FUNCTION_INFO_V1(dp_declare_contribution);
 
 /*
  * dp_declare_contribution
- *	  SQL: dp_declare(relation regclass, max_rows bigint, max_keys bigint)
- *	  returns void; NULL: as declared before.
+ *	  SQL: dp_declare(relation regclass, max_rows bigint, max_keys bigint,
+ *	  min_units bigint) returns void; NULL: as declared before.
  *
  * Errors: 42501, 42704 (not protected), 25006; 22023 for a NULL relation, for
- * neither number, and for one that is not between 1 and 2^31 - 1.
+ * no number, and for one that is not between 1 (min_units: 0) and 2^31 - 1.
  */
 Datum
 dp_declare_contribution(PG_FUNCTION_ARGS)
@@ -894,10 +918,11 @@ dp_declare_contribution(PG_FUNCTION_ARGS)
 	int64		max_rows = read_most(fcinfo, 1, "max_rows");
 	int64		max_keys = read_most(fcinfo, 2, "max_keys");
 
-	if (max_rows == 0 && max_keys == 0)
+	if (!declare_min_units(fcinfo, relid) && max_rows == 0 && max_keys == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("max_rows and max_keys must not both be NULL"),
+				 errmsg("max_rows, max_keys and min_units must not all be "
+						"NULL"),
 				 errdetail("NULL leaves what was declared as it is."),
 				 errhint("Give one of them; 1 is as if nothing had been "
 						 "declared.")));

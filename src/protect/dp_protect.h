@@ -45,6 +45,7 @@ typedef struct dp_relation
 	int64		rows;			/* size class; 0: not declared */
 	int64		max_rows;		/* of a unit in a group; 0: not declared */
 	int64		max_keys;		/* groups of a unit; 0: not declared */
+	int64		min_units;		/* of a group that is shown; 0: not declared */
 } dp_relation;
 
 /* NULL when relid itself is not protected (children of one are not). */

@@ -41,10 +41,13 @@ CREATE TABLE ward (w_name text COLLATE "C", floor int, beds numeric);
 INSERT INTO ward VALUES ('w0', 1, 10), ('w1', 1, 20), ('w1', 2, 2.50), ('w2', NULL, 7), ('w4', 3, NULL), (NULL, 4, 4);
 CREATE TABLE step (step_id int PRIMARY KEY, title text);
 INSERT INTO step SELECT i, 't' || i % 3 FROM generate_series(0, 6) i;
+CREATE TABLE guest (g_who int NOT NULL);
+INSERT INTO guest SELECT generate_series(1, 401);
 GRANT SELECT ON ward, step TO analyst;
 SELECT dp_protect('visit', unit => 'who', dataset => 'hospital');
 SELECT dp_protect('bill', unit => 'of_visit -> visit.who', dataset => 'hospital');
-SELECT dp_declare('visit', max_rows => 3, max_keys => 2), dp_declare('bill', max_rows => 2);
+SELECT dp_protect('guest', unit => 'g_who', dataset => 'hospital');
+SELECT dp_declare('visit', max_rows => 3, max_keys => 2), dp_declare('bill', max_rows => 2), dp_declare('guest', min_units => 2147483647);
 SELECT dp_declare('visit', 'ward', keys => ARRAY['w0', 'w1', 'w2', 'w4']), dp_declare('visit', 'seen', lower => '2024-01-01', upper => '2024-12-31');
 EOT
 	return;
@@ -198,6 +201,12 @@ sub grouped_by_unit
 		sub { "SELECT n, dp_count(*) FROM (SELECT who, count(*) AS n FROM $from GROUP BY who) AS g WHERE n IN (1, 2, 3, 40) GROUP BY n" })->();
 }
 
+# No group has so many people as the owner of guest wants, so none is shown.
+sub left_out
+{
+	return query_over('visit ' . pick('', 'LEFT ') . 'JOIN guest ON who = g_who', 'who = 401', ['visit'], 'ward', 'ward, seen');
+}
+
 # Told are keys of very many units, or of none but by delta.
 sub undeclared
 {
@@ -280,7 +289,7 @@ sub stored
 
 sub other_shape
 {
-	return pick(\&partial, \&one_table, \&joined_on_units, \&joined_on_units, \&joined_with_public, \&grouped_by_unit, \&with_windows, \&undeclared, \&transparent, \&disjoint, \&asked_in_session, \&stored, \&refused)->();
+	return pick(\&partial, \&one_table, \&joined_on_units, \&joined_on_units, \&joined_with_public, \&grouped_by_unit, \&with_windows, \&left_out, \&undeclared, \&transparent, \&disjoint, \&asked_in_session, \&stored, \&refused)->();
 }
 
 # ---- settings that an asker may have ----

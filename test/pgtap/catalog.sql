@@ -77,7 +77,7 @@ INSERT INTO wanted VALUES
 	('dp_declare', '{relation,attribute,keys,other,nulls}', '{regclass,name,anyarray,text,boolean}'),
 	('dp_declare', '{relation,attribute,immutable,public_sizes}', '{regclass,name,boolean,boolean}'),
 	('dp_declare', '{relation,rows}', '{regclass,bigint}'),
-	('dp_declare', '{relation,max_rows,max_keys}', '{regclass,bigint,bigint}'),
+	('dp_declare', '{relation,max_rows,max_keys,min_units}', '{regclass,bigint,bigint,bigint}'),
 	('dp_suggest_bounds', '{relation,keys,what,bound,units_kept,rows_kept}', '{regclass,text[]}'),
 	('dp_describe', '{relation,attribute,type,nullable,lower,upper,keys,other,note,example}', '{regclass}'),
 	('dp_grant', '{role,dataset,epsilon,delta,filter,renew}', '{name,name,numeric,numeric,text,interval}'),
@@ -199,8 +199,8 @@ SELECT col_type_is('dp_pg', t, c, k, format('dp_pg.%s.%s is %s', t, c, k)) FROM 
 	('budgets', 'spent_epsilon', 'numeric'), ('budgets', 'spent_delta', 'numeric'),
 	('my_budget', 'dataset', 'name'), ('my_budget', 'remaining_epsilon', 'numeric'), ('my_budget', 'remaining_delta', 'numeric'),
 	('my_budget', 'calls_left', 'bigint'), ('my_budget', 'renewal', 'timestamp with time zone')) v(t, c, k);
-SELECT col_type_is('dp_pg', 'relation', c, 'bigint', format('dp_pg.relation.%s is bigint', c)) FROM unnest('{rows,max_rows,max_keys}'::name[]) c;
-SELECT col_is_null('dp_pg', 'relation', c, format('dp_pg.relation.%s may be undeclared', c)) FROM unnest('{rows,max_rows,max_keys}'::name[]) c;
+SELECT col_type_is('dp_pg', 'relation', c, 'bigint', format('dp_pg.relation.%s is bigint', c)) FROM unnest('{rows,max_rows,max_keys,min_units}'::name[]) c;
+SELECT col_is_null('dp_pg', 'relation', c, format('dp_pg.relation.%s may be undeclared', c)) FROM unnest('{rows,max_rows,max_keys,min_units}'::name[]) c;
 SELECT is_empty($$ SELECT id::regprocedure FROM member_function WHERE proname = 'dp_suggest_bounds' AND (prosecdef OR proconfig IS DISTINCT FROM '{"search_path=pg_catalog, pg_temp"}') $$,
 	'dp_suggest_bounds reads with the rights of its caller, and pins its search_path');
 SELECT matches(obj_description(id, 'pg_proc'), 'leak', 'its comment says what its numbers do') FROM member_function WHERE proname = 'dp_suggest_bounds';

@@ -162,6 +162,9 @@ near(bounded(2, 5, 'SELECT dp_count(*) FILTER (WHERE b), dp_count(*) FILTER (WHE
 	value($node, 'SELECT sum(weigh(b, least(2, c), c, 2, 2, 20)), sum(weigh(c - b, least(2, c), c, 2, 2, 20)), sum(least(2, c))'
 		  . ' FROM (SELECT count(*) AS c, count(*) FILTER (WHERE b) AS b FROM plain WHERE k IN (0, 1, 2, 3) GROUP BY u) AS s'),
 	'what filters leave has the weights of all rows', 0.501, 0.501, 0.501);
+is(bounded(2, 1, 'SELECT dp_count(*) FILTER (WHERE b), dp_count(DISTINCT u) FROM visit'),
+	value($node, 'SELECT sum(least(2, b)), count(*) FROM (SELECT count(*) FILTER (WHERE b) AS b FROM visit WHERE u IS NOT NULL GROUP BY u) AS s'),
+	'a number of units leaves the weights of rows as they are');
 {
 	my $granules = 'dp_sum(CASE WHEN %s THEN 1::float8 END, 0, 1)';
 

@@ -1,10 +1,10 @@
 /*
  * test_mech_key.c
  *	  Which keys are released by threshold: thresholds and chances equal the
- *	  oracle's, drawn decisions follow them, and a threshold that is too small
- *	  by one is caught.
+ *	  oracle's, drawn decisions follow them, also with an owner's least number
+ *	  of units, and a threshold that is too small by one is caught.
  *
- * False-alarm rate: 270 chi-squares of DP_CHISQ_ALPHA, below 1e-9 in all.
+ * False-alarm rate: 280 chi-squares of DP_CHISQ_ALPHA, below 1e-9 in all.
  */
 #include "csv.h"
 #include "mech_choice.h"
@@ -164,6 +164,58 @@ test_changes(void)
 	check_changes("1e-12", "0.001", 1);
 }
 
+/* ---- an owner's least number of units ---- */
+
+/* P[X >= x] of the noise, from its definition. */
+static double
+chance_from(double rate, int k, int x)
+{
+	double		all = 0;
+	double		wanted = 0;
+	int			i;
+
+	for (i = -k; i <= k; i++)
+	{
+		double		weight = exp(-rate * abs(i));
+
+		all += weight;
+		wanted += i >= x ? weight : 0;
+	}
+	return wanted / all;
+}
+
+static void
+test_least(int beyond)
+{
+	dp_rational e = {3, 10};
+	dp_rational d = {1, 1000000};
+	dp_key_law	law;
+	bool		made = dp_noise_key_law_make(&e, &d, 1, &law) == DP_OK;
+	int			k = (int) law.threshold;
+	int			from = beyond > 0 ? k + 1 + beyond : k + 1;
+	bool		close = made;
+	double		least = 1;
+	int			n;
+
+	law.least = (uint64_t) (k + 1 + beyond);
+	for (n = 1; n <= from + k + 2; n++)
+	{
+		double		chance = chance_from(0.3, k, from - n);
+
+		close &= fabs(dp_noise_key_chance(&law, (uint64_t) n) - chance) <=
+			1e-9 * chance + 1e-15;
+		if (n == from || n == from - 3 || n == from + 5)
+			least = fmin(least, told_p(&law, (uint64_t) n, chance));
+	}
+	tap_ok(close, "chances with at least %d units", from);
+	tap_ok(least >= DP_CHISQ_ALPHA, "at least %d: p = %.3g", from, least);
+	tap_ok(dp_noise_key_units(&law, 0.5) == (uint64_t) from &&
+		   dp_noise_key_certain(&law) == (uint64_t) (from + k) &&
+		   dp_noise_key_chance(&law, (uint64_t) (from + k)) == 1 &&
+		   dp_noise_key_chance(&law, (uint64_t) (from + k - 1)) < 1,
+		   "half of the keys with %d, all with %d", from, from + k);
+}
+
 static void
 test_refusals(void)
 {
@@ -203,6 +255,9 @@ main(void)
 	dp_noise_source_init(&source, fake_fill, &seed);
 	test_oracle();
 	test_changes();
+	test_least(20);
+	test_least(100);
+	test_least(-5);
 	test_refusals();
 	return tap_done();
 }

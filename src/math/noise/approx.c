@@ -74,7 +74,7 @@ dp_noise_laplace_error(const dp_scale *scale, double beta)
  *	  The probability that a key with n units is released, for display.
  *
  * Requires: law from dp_noise_key_law_make.
- * Gives:	 P[n + X > k] in floating point, 0 for n = 0.
+ * Gives:	 P[n + X > k and n + X >= least] in floating point, 0 for n = 0.
  * Source:	 doc/theory.md T104.
  */
 double
@@ -83,9 +83,10 @@ dp_noise_key_chance(const dp_key_law *law, uint64_t n)
 	double		rate = 1 / dp_noise_scale_approx(&law->scale);
 	double		k = (double) law->threshold;
 	double		all = -expm1(-rate) + 2 * exp(-rate) * -expm1(-rate * k);
-	double		x = k + 1 - (double) n; /* released iff X >= x */
+	double		from = fmax(k + 1, (double) law->least);
+	double		x = from - (double) n; /* released iff X >= x */
 
-	if (n == 0)
+	if (n == 0 || x > k)
 		return 0;
 	if (x <= -k)
 		return 1;
@@ -93,6 +94,22 @@ dp_noise_key_chance(const dp_key_law *law, uint64_t n)
 	if (x > 0)
 		return (exp(-rate * x) - exp(-rate * (k + 1))) / all;
 	return 1 - (exp(-rate * (1 - x)) - exp(-rate * (k + 1))) / all;
+}
+
+/*
+ * dp_noise_key_certain
+ *	  The least n that is released with certainty.
+ *
+ * Requires: law from dp_noise_key_law_make.
+ * Gives:	 max(k + 1, least) + k.
+ * Source:	 doc/theory.md T104, T106.
+ */
+uint64_t
+dp_noise_key_certain(const dp_key_law *law)
+{
+	uint64_t	from = law->threshold + 1;
+
+	return (law->least > from ? law->least : from) + law->threshold;
 }
 
 /*
@@ -107,7 +124,7 @@ uint64_t
 dp_noise_key_units(const dp_key_law *law, double chance)
 {
 	uint64_t	low = 0;
-	uint64_t	high = 2 * law->threshold + 1;
+	uint64_t	high = dp_noise_key_certain(law);
 
 	while (high - low > 1)
 	{

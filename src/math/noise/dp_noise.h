@@ -90,11 +90,15 @@ extern double dp_noise_laplace_error(const dp_scale *scale, double beta);
 
 /* ---- undeclared group keys (laplace.c, approx.c) ---- */
 
-/* A key with n units is released iff n >= 1 and n + X > threshold. */
+/*
+ * A key with n units is released iff n >= 1, n + X > threshold and n + X >=
+ * least.
+ */
 typedef struct dp_key_law
 {
 	dp_scale	scale;			/* of X; |X| <= threshold */
 	uint64_t	threshold;
+	uint64_t	least;			/* 0 unless the caller sets it, below 2^62 */
 } dp_key_law;
 
 extern dp_status dp_noise_key_law_make(const dp_rational *epsilon,
@@ -104,6 +108,7 @@ extern dp_status dp_noise_key_is_released(dp_source *source,
 										  const dp_key_law *law,
 										  uint64_t n, bool *told);
 extern double dp_noise_key_chance(const dp_key_law *law, uint64_t n);
+extern uint64_t dp_noise_key_certain(const dp_key_law *law);
 extern uint64_t dp_noise_key_units(const dp_key_law *law, double chance);
 
 /* ---- discrete Gaussian (discrete_gaussian.c) ---- */

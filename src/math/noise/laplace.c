@@ -277,9 +277,10 @@ least_threshold(dp_big *b, const dp_rational *delta, uint64_t changes,
  *
  * Requires: nothing.
  * Gives:	 DP_OK with *out set so that the release of all keys is (epsilon,
- *			 delta)-DP; DP_E_RANGE unless epsilon > 0, 0 < delta < 1 and
- *			 changes >= 1; DP_E_OVERFLOW when k would be 2^62 or more;
- *			 DP_E_MEMORY; *out is then untouched.
+ *			 delta)-DP, whatever law.least is then set to; DP_E_RANGE
+ *			 unless epsilon > 0, 0 < delta < 1 and changes >= 1;
+ *			 DP_E_OVERFLOW when k would be 2^62 or more; DP_E_MEMORY; *out
+ *			 is then untouched.
  * Source:	 doc/theory.md T104 (the law), T24 (the bounds).
  */
 dp_status
@@ -308,6 +309,7 @@ dp_noise_key_law_make(const dp_rational *epsilon, const dp_rational *delta,
 	if (bound >= MOST)
 		return DP_E_OVERFLOW;
 	law.threshold = (uint64_t) bound;
+	law.least = 0;
 	*out = law;
 	return DP_OK;
 }
@@ -317,9 +319,10 @@ dp_noise_key_law_make(const dp_rational *epsilon, const dp_rational *delta,
  *	  Decide whether a key with n units is released.
  *
  * Requires: law from dp_noise_key_law_make.
- * Gives:	 DP_OK with *told set: false for n = 0, true with P[n + X > k] for
- *			 n >= 1; DP_E_RANDOM, DP_E_MEMORY; *told is then untouched.
- * Source:	 doc/theory.md T104.
+ * Gives:	 DP_OK with *told set: false for n = 0, true with P[n + X > k and
+ *			 n + X >= least] for n >= 1; DP_E_RANDOM, DP_E_MEMORY; *told is
+ *			 then untouched.
+ * Source:	 doc/theory.md T104, T106 (least).
  */
 dp_status
 dp_noise_key_is_released(dp_source *source, const dp_key_law *law, uint64_t n,
@@ -336,6 +339,7 @@ dp_noise_key_is_released(dp_source *source, const dp_key_law *law, uint64_t n,
 	status = dp_noise_truncated_laplace(source, &law->scale,
 										(dp_int128) law->threshold, &x);
 	if (status == DP_OK)
-		*told = (dp_int128) n + x > (dp_int128) law->threshold;
+		*told = (dp_int128) n + x > (dp_int128) law->threshold &&
+			(dp_int128) n + x >= (dp_int128) law->least;
 	return status;
 }

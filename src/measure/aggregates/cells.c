@@ -7,7 +7,7 @@
  * whose key is not public does not count.  Release visits the groups in order,
  * including empty ones, and draws fresh noise for every value.  So the number,
  * the order and the spelling of the rows depend only on public things, and
- * with dp_pg.suppress on released values.
+ * with dp_pg.suppress or an owner's min_units on released values.
  *
  * With undeclared keys groups are returned as they are released
  * (unit_cells.c).
@@ -158,7 +158,7 @@ typedef struct answer
 	TupleTableSlot *slot;
 	dp_reader_sink sink;
 	void	   *context;
-	int64		none;			/* size_of_none for groups that are left out */
+	int64		cut;			/* up to this count groups are left out */
 	const int64 *own_none;		/* and for values */
 } answer;
 
@@ -189,6 +189,29 @@ size_of_none(const dp_release_spec *spec, int n)
 	error = dp_aggregates_noise_error(&spec->measures[n - 1], 0.05);
 	error = floor(ldexp(error, -spec->measures[n - 1].bound.fine) + 0.5);
 	return error < 1e18 ? (int64) error : INT64CONST(1000000000000000000);
+}
+
+/* The largest released count with which a group is left out; -1: none is. */
+static int64
+largest_left_out(const dp_release_spec *spec)
+{
+	const dp_block *block = spec->block;
+
+	if (block->size == 0)
+		return -1;
+	return Max(size_of_none(spec, block->omits_empty ? block->size : 0),
+			   spec->least - 1);
+}
+
+/* Is the group left out, by a released value? */
+static bool
+is_left_out(const answer *to)
+{
+	const dp_release_spec *spec = to->cells->spec;
+
+	return to->cut >= 0 &&
+		DatumGetInt64(to->slot->tts_values[spec->nkeys + spec->block->size -
+										   1]) <= to->cut;
 }
 
 /* Set the public keys of a group; released ones follow. */
@@ -265,11 +288,14 @@ give_group(const answer *to, int64 group, const dp_cell *cell, bool told)
 										  to->slot->tts_values,
 										  to->slot->tts_isnull);
 	cells_set_values(to, cell);
-	/* only if its count is larger than that of an empty group may be */
-	if (to->none < 0 ||
-		DatumGetInt64(to->slot->tts_values[spec->nkeys + spec->block->size -
-										   1]) > to->none)
+	if (!is_left_out(to))
 		cells_give_row(to);
+	else if (spec->nkeys == 0)
+	{
+		memset(to->slot->tts_isnull, true,
+			   to->slot->tts_tupleDescriptor->natts * sizeof(bool));
+		cells_give_row(to);
+	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(to->cells->scratch);
 }
@@ -287,8 +313,8 @@ give_released(void *context, int64 group)
  * dp_aggregates_cells_release
  *	  Draw noise and pass the sink one row per public group, in order, each a
  *	  minimal tuple; with undeclared keys, one per released group, in an order
- *	  that reveals nothing.  Groups whose released count cannot be told from
- *	  none are left out if the block says so.
+ *	  that reveals nothing.  Groups are left out by a released count if the
+ *	  block says so; a release without keys is one row of NULL then.
  */
 void
 dp_aggregates_cells_release(dp_cells *cells, TupleDesc result,
@@ -301,7 +327,7 @@ dp_aggregates_cells_release(dp_cells *cells, TupleDesc result,
 	int64		group;
 	int			i;
 
-	to.none = size_of_none(spec, spec->block->size);
+	to.cut = largest_left_out(spec);
 	for (i = 0; i < spec->nmeasures; i++)
 		none[i] = size_of_none(spec, spec->measures[i].value->size);
 	to.own_none = none;

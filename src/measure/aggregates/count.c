@@ -174,7 +174,8 @@ const dp_measure_ops dp_aggregates_conditions = {
  * by S in L1 and by the root of dp_aggregates_unit_squares in L2; by twice and
  * sqrt(2) times that if a unit is replaced, which may change its groups.  A
  * row adds at most one distinct value, so DISTINCT is no worse; distinct units
- * are counted once in each key, whatever their rows are.
+ * are counted once in each key, whatever their rows are, also by the
+ * dp_count(*) that is added for an owner's min_units (T106).
  *
  * Of boolean, of an enum and of a column with declared keys only so many
  * values are possible: what is released is from 0 to their number, which is
@@ -187,20 +188,22 @@ static void
 set_bound(dp_measure *measure)
 {
 	dp_contribution *c = &measure->contribution;
+	bool		distinct = measure->aggregate->aggdistinct != NIL;
+	bool		units = measure->value->of_units &&
+		(distinct || measure->aggregate->aggstar);
 
-	if (measure->aggregate->aggdistinct == NIL)
-	{
-		dp_aggregates_refine(measure, DP_UNITS_COUNT, 1);
-		return;
-	}
-	dp_exact_check_distinct(measure->argument_type, measure->collections);
-	if (measure->value->of_units)
+	if (distinct)
+		dp_exact_check_distinct(measure->argument_type, measure->collections);
+	if (units)
 	{
 		c->rows = 1;
 		c->total = c->kappa;
+		dp_aggregates_set_bound(measure, DP_UNITS_PRESENT);
 	}
-	dp_aggregates_set_bound(measure, measure->value->of_units ?
-							DP_UNITS_PRESENT : DP_UNITS_DISTINCT);
+	else if (distinct)
+		dp_aggregates_set_bound(measure, DP_UNITS_DISTINCT);
+	else
+		dp_aggregates_refine(measure, DP_UNITS_COUNT, 1);
 }
 
 static void

@@ -236,6 +236,8 @@ typedef struct dp_release_spec
 								 * it is released by threshold, too */
 	bool		undeclared;		/* some keys are released by threshold */
 	dp_key_decision decision;	/* if so */
+	int64		least;			/* units of a group that the role is shown; 0:
+								 * no limit */
 	bool		many;			/* inner rows are rows of units:
 								 * unit_cells.c */
 	int64		max_rows;		/* if so, the bounds before public limits */

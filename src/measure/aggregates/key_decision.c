@@ -97,6 +97,7 @@ dp_aggregates_set_decision(dp_release_spec *spec, int share)
 						 "a smaller dp_pg.max_keys; or declare the keys.")));
 	dp_base_check_status(status, "compute a threshold of keys");
 	dp_base_check_scale(&decision->law.scale);
+	decision->law.least = (uint64) spec->least;
 	status = dp_accounting_fixed_from_rational(&decision->epsilon, DP_ROUND_UP,
 											   &decision->charge.epsilon);
 	dp_base_check_status(status, "compute a charge");

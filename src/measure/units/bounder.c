@@ -81,6 +81,13 @@ dp_units_create(const dp_units_spec *spec)
 			elog(ERROR, "rows of groups with names cannot be words");
 		layout->word[i] = words > 0 ? layout->words : -1;
 		layout->words += words;
+		if (spec->columns[i].kind == DP_UNITS_PRESENT)
+			continue;
+		if (i < DP_UNITS_FIRST_COLUMNS)
+			layout->used |= (uint32) 1 << i;
+		else
+			layout->used_marks[(i - DP_UNITS_FIRST_COLUMNS) / 64] |=
+				(uint64) 1 << (i - DP_UNITS_FIRST_COLUMNS) % 64;
 	}
 	if (layout->words > DP_UNITS_WORDS)
 		elog(ERROR, "rows of units have too many words");

@@ -48,6 +48,9 @@ typedef struct dp_units_layout
 								 * the next words go on */
 	int			words;			/* of all columns, with marks and hash */
 	int			word[DP_UNITS_COLUMNS]; /* first of a column; -1: none */
+	uint32		used;			/* bits of the columns whose rows have weights
+								 * or are chosen: all but PRESENT */
+	uint64		used_marks[DP_UNITS_COLUMNS / 64];
 } dp_units_layout;
 
 /* The first columns have their bits in `present`. */
@@ -84,16 +87,17 @@ dp_units_set_column(const dp_units_layout *layout, dp_units_record *record,
 		record->words[layout->marks + bit / 64] |= (uint64) 1 << bit % 64;
 }
 
-/* Does the row count in some column? */
+/* Does the row count in some column, other than as its unit? */
 static inline bool
 dp_units_is_used(const dp_units_layout *layout, const dp_units_record *record,
 				 int ncolumns)
 {
-	bool		used = record->present != 0;
+	bool		used = (record->present & layout->used) != 0;
 	int			i;
 
 	for (i = 0; i < dp_units_marks(ncolumns) && !used; i++)
-		used = record->words[layout->marks + i] != 0;
+		used = (record->words[layout->marks + i] &
+				layout->used_marks[i]) != 0;
 	return used;
 }
 

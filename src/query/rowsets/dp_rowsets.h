@@ -68,7 +68,11 @@ typedef struct dp_block
 								 * (dp_known), if bounds need them */
 	int			size;			/* number, from 1, of the aggregate whose
 								 * released count decides whether a group is
-								 * returned; 0: all are (outer.c) */
+								 * returned; 0: none does (outer.c) */
+	bool		omits_empty;	/* not if it cannot be told from none */
+	int64		least;			/* not if it is below, unless the role is
+								 * exempt; without keys all values are NULL;
+								 * 0: no limit */
 	List	   *relids;			/* OIDs by numbers of leaves, which are the
 								 * varno of Vars over base columns; InvalidOid:
 								 * public rows */

@@ -54,6 +54,8 @@ static const dp_node_field block_fields[] = {
 	BLOCK_FIELD(DP_FIELD_NODE, publics),
 	BLOCK_FIELD(DP_FIELD_NODE, conditions),
 	BLOCK_FIELD(DP_FIELD_INTEGER, size),
+	BLOCK_FIELD(DP_FIELD_INTEGER, omits_empty),
+	BLOCK_FIELD(DP_FIELD_INTEGER, least),
 	BLOCK_FIELD(DP_FIELD_NODE, relids),
 	BLOCK_FIELD(DP_FIELD_NODE, units),
 	BLOCK_FIELD(DP_FIELD_NODE, sources),

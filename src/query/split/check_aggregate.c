@@ -196,16 +196,37 @@ aggregate_results(const CaseExpr *choice)
 }
 
 /*
- * Whether the expression, over base columns, is the unit itself, or NULL.  A
- * varchar equals the same text; a char(n) has another equality.  All private
- * parts of a row have the same unit, so it may be that of any part that is
- * there.
+ * The leaf whose unit a column is, given over base columns; or NULL.  A
+ * varchar equals the same text; a char(n) has another equality.
+ */
+static const dp_leaf *
+leaf_of_unit(const dp_splitter *s, Node *base)
+{
+	const dp_leaf *leaf;
+	Oid			type;
+
+	base = dp_rowsets_widened(base);
+	type = getBaseType(exprType(base));
+	base = dp_base_unlabelled(base);
+	if (!IsA(base, Var))
+		return NULL;
+	leaf = dp_rowsets_leaf(&s->rowset, ((Var *) base)->varno);
+	if (leaf->relation == NULL ||
+		((Var *) base)->varattno != leaf->relation->unit_attnum ||
+		(type != getBaseType(exprType(base)) &&
+		 !(type == TEXTOID && getBaseType(exprType(base)) == VARCHAROID)))
+		return NULL;
+	return leaf;
+}
+
+/*
+ * Whether the expression, over base columns, is the unit itself, or NULL.  All
+ * private parts of a row have the same unit, so it may be that of any part
+ * that is there.
  */
 static bool
 is_unit(const dp_splitter *s, Node *base)
 {
-	const dp_relation *relation;
-	Oid			type;
 
 	if (IsA(base, CoalesceExpr))
 		return aggregate_are_units(s, ((CoalesceExpr *) base)->args);
@@ -213,16 +234,33 @@ is_unit(const dp_splitter *s, Node *base)
 		return aggregate_are_units(s, aggregate_results((CaseExpr *) base));
 	if (IsA(base, NullIfExpr))
 		return is_unit(s, linitial(((NullIfExpr *) base)->args));
-	base = dp_rowsets_widened(base);
-	type = getBaseType(exprType(base));
-	base = dp_base_unlabelled(base);
-	if (!s->rowset.many || !IsA(base, Var))
+	return s->rowset.many && leaf_of_unit(s, base) != NULL;
+}
+
+/*
+ * dp_split_counts_units
+ *	  Whether an aggregate of a block, whose unit is known, counts each unit
+ *	  that has a row, whatever the row: dp_count(DISTINCT unit).
+ */
+bool
+dp_split_counts_units(const dp_splitter *s, const dp_block *block,
+					  const Aggref *aggregate)
+{
+	const dp_leaf *leaf;
+	Node	   *argument;
+
+	if (dp_catalog_aggregate_kind(aggregate->aggfnoid) != DP_AGG_COUNT ||
+		aggregate->aggdistinct == NIL || aggregate->aggfilter != NULL)
 		return false;
-	relation = dp_rowsets_leaf(&s->rowset, ((Var *) base)->varno)->relation;
-	return relation != NULL &&
-		((Var *) base)->varattno == relation->unit_attnum &&
-		(type == getBaseType(exprType(base)) ||
-		 (type == TEXTOID && getBaseType(exprType(base)) == VARCHAROID));
+	argument = (Node *) linitial_node(TargetEntry, aggregate->args)->expr;
+	if (!IsA(dp_base_unlabelled(argument), Var))
+		return false;
+	if (s->rowset.many && !block->single &&
+		equal(argument, list_nth_node(TargetEntry, block->inner->targetList,
+									  list_length(block->keys))->expr))
+		return true;
+	leaf = leaf_of_unit(s, dp_rowsets_base(s->query, argument));
+	return leaf != NULL && !leaf->nullable;
 }
 
 /* Check the second argument of a pair as the first is checked. */

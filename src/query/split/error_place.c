@@ -157,16 +157,24 @@ is_cast(const FuncExpr *call)
 		has_digits_of(call->funcresulttype, exprType(linitial(call->args)));
 }
 
-/* greatest(count, 0): a released count that is clamped at zero */
-static Node *
-kept_count(const MinMaxExpr *expression)
+/*
+ * dp_split_kept_count
+ *	  The count of greatest(count, 0), a released count that is clamped at
+ *	  zero; NULL if the node is another one.
+ */
+Node *
+dp_split_kept_count(Node *node)
 {
-	Node	   *count = linitial(expression->args);
+	const MinMaxExpr *expression = (const MinMaxExpr *) node;
+	Node	   *count;
 	Const	   *zero;
 	dp_aggregate_kind kind;
 
-	if (expression->op != IS_GREATEST ||
-		list_length(expression->args) != 2 || !IsA(count, Aggref))
+	if (!IsA(node, MinMaxExpr) || expression->op != IS_GREATEST ||
+		list_length(expression->args) != 2)
+		return NULL;
+	count = linitial(expression->args);
+	if (!IsA(count, Aggref))
 		return NULL;
 	zero = (Const *) eval_const_expressions(NULL, lsecond(expression->args));
 	if (!IsA(zero, Const) || zero->consttype != INT8OID || zero->constisnull ||
@@ -193,8 +201,8 @@ dp_split_error_of(const FuncExpr *call)
 			node = (Node *) ((RelabelType *) node)->arg;
 		else if (IsA(node, FuncExpr) && is_cast((FuncExpr *) node))
 			node = linitial(((FuncExpr *) node)->args);
-		else if (IsA(node, MinMaxExpr) && kept_count((MinMaxExpr *) node))
-			node = kept_count((MinMaxExpr *) node);
+		else if (dp_split_kept_count(node) != NULL)
+			node = dp_split_kept_count(node);
 		else
 			return node;
 	}

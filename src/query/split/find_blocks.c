@@ -230,7 +230,8 @@ drop_unused(Query *query)
  *			GROUP BY l.part) AS r ON r.part = o.part)
  *
  * It finds one group, or none; then a count is 0 and everything else NULL, as
- * over no rows.
+ * over no rows.  If an owner has groups with few units left out, a count is
+ * NULL, too, since the group may have rows.
  *
  * If the rows are compared with columns of one table of the outer query, the
  * groups are that table's values, read before the charge: lines are joined
@@ -580,10 +581,18 @@ walk_make_groups(const Query *query, List *compared, List *others,
 
 /* ---- what is looked up ---- */
 
+/* Values of groups that are looked up. */
+typedef struct look_up_values
+{
+	Query	   *groups;
+	List	   *counts;			/* of Node *: those that are 0 for no group */
+} look_up_values;
+
 /* A value of the group that was found, or its value over no rows. */
 static Node *
-value_of_group(Query *groups, Aggref *aggregate)
+value_of_group(look_up_values *values, Aggref *aggregate)
 {
+	Query	   *groups = values->groups;
 	TargetEntry *target = NULL;
 	CoalesceExpr *value;
 	Node	   *column;
@@ -608,6 +617,7 @@ value_of_group(Query *groups, Aggref *aggregate)
 											   Int64GetDatum(0), false,
 											   FLOAT8PASSBYVAL));
 	value->location = -1;
+	values->counts = lappend(values->counts, value);
 	return (Node *) value;
 }
 
@@ -664,15 +674,20 @@ make_one(void)
 	return dp_rowsets_subquery_entry(one);
 }
 
-/* Turn the level into one that looks up a group and returns its values. */
+/*
+ * Turn the level into one that looks up a group and returns its values; adds
+ * those that are 0 for no group to *counts.
+ */
 static void
-look_up(Query *query, Query *groups, List *found)
+look_up(Query *query, Query *groups, List *found, List **counts)
 {
 	JoinExpr   *join = makeNode(JoinExpr);
+	look_up_values values = {groups, *counts};
 
 	query->targetList = (List *) value_mutator((Node *) query->targetList,
-											   groups);
-	query->havingQual = value_mutator(query->havingQual, groups);
+											   &values);
+	query->havingQual = value_mutator(query->havingQual, &values);
+	*counts = values.counts;
 	IncrementVarSublevelsUp((Node *) groups, 1, 1);
 	join->jointype = JOIN_LEFT;
 	join->larg = dp_rowsets_make_item(ONE);
@@ -698,7 +713,7 @@ look_up(Query *query, Query *groups, List *found)
  *	  level that groups, or NULL.
  */
 static Query *
-decorrelate(Query *query, const Query *outer)
+decorrelate(Query *query, const Query *outer, List **counts)
 {
 	List	   *compared;
 	List	   *others;
@@ -710,7 +725,7 @@ decorrelate(Query *query, const Query *outer)
 		!asks_values(query))
 		return NULL;
 	groups = walk_make_groups(query, compared, others, outer, &found);
-	look_up(query, groups, found);
+	look_up(query, groups, found, counts);
 	return groups;
 }
 
@@ -749,6 +764,47 @@ refuse_other(const dp_block *block)
 	return NULL;
 }
 
+/*
+ * Make counts of no group NULL in an expression of a level that looks one up,
+ * also below GREATEST, which would make them 0 again.
+ */
+static Node *
+forget_zero_mutator(Node *node, void *counts)
+{
+	const MinMaxExpr *greatest = (const MinMaxExpr *) node;
+
+	if (node == NULL || IsA(node, Query))
+		return node;
+	if (list_member_ptr(counts, node))
+		return linitial(((CoalesceExpr *) node)->args);
+	if (IsA(node, MinMaxExpr) && greatest->op == IS_GREATEST &&
+		list_length(greatest->args) == 2 &&
+		list_member_ptr(counts, linitial(greatest->args)) &&
+		IsA(lsecond(greatest->args), Const))
+		return dp_split_larger_count(forget_zero_mutator(linitial(
+														   greatest->args),
+														 counts),
+									 lsecond(greatest->args));
+	return expression_tree_mutator(node, forget_zero_mutator, counts);
+}
+
+/*
+ * finish_look_up
+ *	  After the groups that a level looks up have been split.
+ */
+static dp_refusal *
+finish_look_up(Query *level, const dp_block *block, List *counts)
+{
+	if (block->least > 0)
+	{
+		level->targetList = (List *)
+			forget_zero_mutator((Node *) level->targetList, counts);
+		level->jointree->quals =
+			forget_zero_mutator(level->jointree->quals, counts);
+	}
+	return refuse_other(block);
+}
+
 typedef struct block_walk
 {
 	dp_block_consumer consumer;
@@ -756,6 +812,7 @@ typedef struct block_walk
 	List	   *cte_stack;		/* cteLists in reach, innermost first */
 	Query	   *outer;			/* the level around the current one */
 	List	   *looked_up;		/* of Query *: groups that a level looks up */
+	List	   *counts;			/* of Node *: see look_up_values */
 	List	  **inval_items;
 	dp_refusal *refusal;
 } block_walk;
@@ -793,7 +850,7 @@ split_level(Query *query, block_walk *walk)
 
 	walk->refusal = dp_split_one(query, stack, &block, &entry);
 	if (walk->refusal == NULL && list_member_ptr(walk->looked_up, query))
-		walk->refusal = refuse_other(block);
+		walk->refusal = finish_look_up(walk->outer, block, walk->counts);
 	if (walk->refusal == NULL)
 		walk->consumer(block, entry, walk->consumer_context);
 }
@@ -830,7 +887,7 @@ walk_level(Query *query, block_walk *walk)
 												  walk->inval_items);
 	if (walk->refusal != NULL)
 		return false;
-	groups = decorrelate(query, walk->outer);
+	groups = decorrelate(query, walk->outer, &walk->counts);
 	if (groups != NULL)
 		walk->looked_up = lappend(walk->looked_up, groups);
 	released = dp_catalog_has_own_aggregate(query);

@@ -18,12 +18,13 @@
 #include "../../base/dp_base.h"
 #include "../../catalog/dp_catalog.h"
 #include "../rowsets/dp_rowsets.h"
+#include "../keys/dp_keys.h"
 #include "dp_split.h"
 #include "split_internal.h"
 
 /* ----------------
- *		dp_pg.suppress: counts of rows among the released values, by which the
- *		release decides what it returns.
+ *		Counts among the released values, by which the release decides what it
+ *		returns: dp_pg.suppress, and an owner's min_units.
  *
  * A plain query has no row for an empty group, a private one a row for every
  * public group; and a plain minimum of no rows is NULL, a private one any
@@ -32,6 +33,13 @@
  * values whose count cannot be told from none are NULL.  This follows from
  * released values only, so it costs nothing but the counts themselves, which
  * are added if the query does not release them anyway.
+ *
+ * Groups whose released number of units is below what an owner declared are
+ * left out, too; without keys all values are NULL (doc/theory.md T106).  That
+ * number then also decides which groups look empty.  It is dp_count(*) where
+ * each row is a unit, or a dp_count(DISTINCT unit) that the query has; else a
+ * count is added of which each unit adds one.  Undeclared keys are released by
+ * the number of units anyway (key_decision.c), so none is added.
  * ----------------
  */
 
@@ -191,8 +199,8 @@ dp_split_holds_size(Node *expression)
 
 /*
  * dp_split_added_sizes
- *	  How many counts a level that is not yet split will release in addition to
- *	  what it asks for.
+ *	  How many counts a level that is not yet split will release at most in
+ *	  addition to what it asks for.
  */
 int
 dp_split_added_sizes(const Query *query)
@@ -201,26 +209,87 @@ dp_split_added_sizes(const Query *query)
 	int			group;
 	int			n;
 
-	if (!dp_base_suppresses() || !dp_catalog_has_own_aggregate(query))
+	if (!dp_catalog_has_own_aggregate(query))
 		return 0;
+	n = dp_catalog_has_min_units();
+	if (!dp_base_suppresses())
+		return n;
 	aggregates = aggregates_in((Node *) list_make2(query->targetList,
 												   query->havingQual));
-	n = list_length(aggregates);
+	n -= list_length(aggregates);
 	(void) add_sizes(&aggregates, query->groupClause != NIL, &group);
-	return list_length(aggregates) - n;
+	return list_length(aggregates) + n;
+}
+
+/*
+ * The largest min_units of the relations that are read; 0: none, or the level
+ * is a list of conditions over all rows, as readings and dp_argmax make.
+ */
+static int64
+largest_least(const dp_splitter *s)
+{
+	int64		least = 0;
+	ListCell   *lc;
+
+	foreach(lc, s->query->groupClause == NIL ? s->aggregates : NIL)
+		if (dp_catalog_aggregate_kind(((Aggref *) lfirst(lc))->aggfnoid) ==
+			DP_AGG_CONDITIONS)
+			return 0;
+	foreach(lc, s->rowset.leaves)
+	{
+		const dp_relation *relation = ((const dp_leaf *) lfirst(lc))->relation;
+
+		if (relation != NULL)
+			least = Max(least, relation->min_units);
+	}
+	return least;
+}
+
+/*
+ * The position of the number of units of a group, which is added if missing,
+ * unless keys are released by that number; or 0.
+ */
+static int
+units_place(dp_splitter *s, const dp_block *block)
+{
+	bool		once = !s->rowset.many || dp_rowsets_reads_once(block);
+	ListCell   *lc;
+
+	foreach(lc, s->aggregates)
+		if ((once && is_size(lfirst(lc))) ||
+			dp_split_counts_units(s, block, lfirst(lc)))
+			return foreach_current_index(lc) + 1;
+	if (dp_keys_has_undeclared(block))
+		return 0;
+	if (once)
+		return size_place(&s->aggregates);
+	/* another dp_count(*) of the query's own, before it, counts rows */
+	s->aggregates = lappend(s->aggregates, split_outer_make_count(0));
+	((Aggref *) llast(s->aggregates))->aggstar = true;
+	s->units = list_length(s->aggregates);
+	return s->units;
 }
 
 /*
  * dp_split_add_sizes
  *	  Find the counts that decide among the collected aggregates, or add them,
- *	  and record them in the block.
+ *	  and record them in the block, whose keys and unit are known.
  */
 void
 dp_split_add_sizes(dp_splitter *s, dp_block *block)
 {
+	bool		grouped = s->query->groupClause != NIL;
+	int			units = 0;
+
+	block->least = largest_least(s);
+	if (block->least > 0 && s->aggregates != NIL)
+		units = units_place(s, block);
+	block->omits_empty = grouped && dp_base_suppresses();
 	if (dp_base_suppresses())
-		s->sizes = add_sizes(&s->aggregates, s->query->groupClause != NIL,
+		s->sizes = add_sizes(&s->aggregates, grouped && block->least == 0,
 							 &block->size);
+	if (units > 0)
+		block->size = units;
 }
 
 static Var *
@@ -461,6 +530,18 @@ split_outer_refuse_column(dp_splitter *s, const Var *var)
 						  get_rte_attribute_name(entry, var->varattno));
 }
 
+/*
+ * dp_split_larger_count
+ *	  int8larger(count, least), which is NULL for NULL, as GREATEST is not.
+ */
+Node *
+dp_split_larger_count(Node *count, Node *least)
+{
+	return (Node *) makeFuncExpr(F_INT8LARGER, INT8OID,
+								 list_make2(count, least), InvalidOid,
+								 InvalidOid, COERCE_EXPLICIT_CALL);
+}
+
 static Node *
 release_mutator(Node *node, void *context)
 {
@@ -476,6 +557,10 @@ release_mutator(Node *node, void *context)
 		s->shown = bms_add_member(s->shown, column);
 		return (Node *) release_column(s, column, node);
 	}
+	if (s->nullable && dp_split_kept_count(node) != NULL)
+		return dp_split_larger_count(release_mutator(dp_split_kept_count(node),
+													 s),
+									 lsecond(((MinMaxExpr *) node)->args));
 	if (asks_error(s, node) != NULL)
 		return (Node *)
 			release_column(s, error_column(s, asks_error(s, node)), node);

@@ -794,6 +794,8 @@ add_aggregates(dp_splitter *s, Query *inner, dp_block *block)
 		cut_bases(value, &block->publics);
 		if (s->sizes != NIL)
 			value->size = list_nth_int(s->sizes, foreach_current_index(lc));
+		if (s->units == foreach_current_index(lc) + 1)
+			value->of_units = true;
 		block->values = lappend(block->values, value);
 		split_block_add_column(s, name, (Node *) original);
 		(void) dp_rowsets_add_target(&inner->targetList, (Node *) aggregate,
@@ -934,7 +936,6 @@ dp_split_one(Query *query, List *cte_stack, dp_block **block,
 		split_block_collect_walker(query->havingQual, &s))
 		return s.refusal;
 	written = list_copy(s.aggregates);
-	dp_split_add_sizes(&s, b);
 
 	/* A unit with many rows may have rows in many parts. */
 	if (!s.rowset.many && !dp_rowsets_has_join(&s.rowset))
@@ -950,6 +951,8 @@ dp_split_one(Query *query, List *cte_stack, dp_block **block,
 	if (refusal == NULL)
 		refusal = split_block_add_unit(&s, b->inner, b);
 	if (refusal == NULL)
+		dp_split_add_sizes(&s, b);
+	if (refusal == NULL)
 		refusal = add_aggregates(&s, b->inner, b);
 	if (refusal == NULL)
 		add_narrowing(&s, b);
@@ -960,6 +963,7 @@ dp_split_one(Query *query, List *cte_stack, dp_block **block,
 	if (refusal != NULL)
 		return refusal;
 	add_errors(&s);
+	s.nullable = b->least > 0 && b->keys == NIL;
 	refusal = dp_split_make_outer(&s, entry);
 	b->error_alone = bms_nonempty_difference(s.asked, s.shown);
 	if (refusal == NULL)

@@ -48,6 +48,9 @@ typedef struct dp_splitter
 	List	   *aggregates;		/* of Aggref *: distinct, level 0 */
 	List	   *sizes;			/* of int, one for each, as in dp_value; or
 								 * NIL */
+	int			units;			/* number, from 1, of the added count of which
+								 * each unit adds one, or 0 */
+	bool		nullable;		/* counts are NULL where few units have rows */
 	List	   *names;			/* of String: release columns */
 	List	   *types;
 	List	   *typmods;
@@ -67,13 +70,17 @@ extern dp_refusal *dp_split_one(Query *query, List *cte_stack,
 /* ---- check_aggregate.c ---- */
 extern dp_refusal *dp_split_check_aggregate(dp_splitter *s, Aggref *aggregate,
 											dp_value *value);
+extern bool dp_split_counts_units(const dp_splitter *s, const dp_block *block,
+								  const Aggref *aggregate);
 
 /* ---- error_place.c ---- */
 extern Node *dp_split_error_of(const FuncExpr *call);
+extern Node *dp_split_kept_count(Node *node);
 extern dp_refusal *dp_split_place_errors(Query *query, List **inval_items);
 
 /* ---- outer.c ---- */
 extern bool dp_split_holds_size(Node *expression);
+extern Node *dp_split_larger_count(Node *count, Node *least);
 extern void dp_split_add_sizes(dp_splitter *s, dp_block *block);
 extern dp_refusal *dp_split_make_outer(dp_splitter *s, RangeTblEntry **entry);
 

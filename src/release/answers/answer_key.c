@@ -558,6 +558,8 @@ dp_answers_make_key(const dp_answer_asked *asked)
 	append_trees(&common, asked);
 	append_joined(&common, asked);
 	append_result(&common, asked);
+	appendStringInfo(&common, "\nleast " INT64_FORMAT " %d", spec->least,
+					 spec->block->omits_empty);
 	append_size(&common, asked, spec->block->size);
 	values = palloc(sizeof(StringInfoData) * Max(spec->nmeasures, 1));
 	for (i = 0; i < spec->nmeasures; i++)

@@ -131,6 +131,9 @@ value_name(const dp_measure *measure)
 	StringInfoData text;
 	const char *letter;
 
+	if (aggregate->args == NIL && measure->value->of_units)
+		return psprintf("%s(DISTINCT unit)",
+						get_func_name(aggregate->aggfnoid));
 	initStringInfo(&text);
 	appendStringInfo(&text, "%s(", get_func_name(aggregate->aggfnoid));
 	if (aggregate->aggdistinct != NIL)
@@ -814,7 +817,58 @@ decision_text(const dp_key_law *law)
 					UINT64_FORMAT ", certainly from " UINT64_FORMAT,
 					dp_noise_key_units(law, 0.05),
 					dp_noise_key_units(law, 0.5),
-					dp_noise_key_units(law, 0.95), 2 * law->threshold + 1);
+					dp_noise_key_units(law, 0.95), dp_noise_key_certain(law));
+}
+
+/* Does an owner's min_units decide what is shown? */
+static bool
+has_least(const dp_release_spec *spec)
+{
+	return spec->least > 0 && (spec->block->size > 0 || spec->undeclared);
+}
+
+/* What an owner's min_units leaves out, and by which number. */
+static char *
+least_text(const dp_release_spec *spec)
+{
+	int			n = spec->block->size;
+	const char *name = n == 0 ? "that decides about keys" :
+	psprintf(spec->undeclared ? "%s or the one that decides about keys" : "%s",
+			 value_name(&spec->measures[n - 1]));
+
+	return spec->nkeys > 0 ?
+		psprintf("groups with fewer than " INT64_FORMAT " units, by the noisy "
+				 "number %s, are left out; how many is not said",
+				 spec->least, name) :
+		psprintf("with fewer than " INT64_FORMAT " units, by the noisy number "
+				 "%s, all values are NULL", spec->least, name);
+}
+
+/*
+ * dp_explain_notice_least
+ *	  Raise a NOTICE, once in a connection for each relation, if an owner's
+ *	  min_units decides what is shown.
+ */
+void
+dp_explain_notice_least(const dp_release_spec *spec)
+{
+	static List *told = NIL;
+	const dp_block *block = spec->block;
+	MemoryContext old;
+
+	if (!has_least(spec) || dp_prepare_is_free(spec) ||
+		list_member_oid(told, block->relid) || client_min_messages > NOTICE)
+		return;
+	old = MemoryContextSwitchTo(TopMemoryContext);
+	told = lappend_oid(told, block->relid);
+	MemoryContextSwitchTo(old);
+	ereport(NOTICE,
+			(errmsg("groups with fewer than " INT64_FORMAT " units are not "
+					"shown in answers about %s", spec->least,
+					relations_text(block)),
+			 errdetail("A noisy number of units decides, so groups of about "
+					   "that size may be shown or not; how many are left out "
+					   "is not said.  Without group keys, values are NULL.")));
 }
 
 /* The age of the stored answer that is returned. */
@@ -871,10 +925,14 @@ dp_explain_release(const dp_release_spec *spec, bool charged,
 	if (spec->undeclared)
 		ExplainPropertyText(large != NULL ? "Keys" : "Undeclared Keys",
 							decision_text(&spec->decision.law), es);
-	if (spec->block->size > 0)
+	if (spec->block->omits_empty && spec->block->size > 0)
 		ExplainPropertyText("Groups Left Out",
-							"where the noisy number of rows cannot be told "
-							"from none", es);
+							psprintf("where the noisy number of %s cannot be "
+									 "told from none",
+									 spec->block->least > 0 ? "units" :
+									 "rows"), es);
+	if (has_least(spec))
+		ExplainPropertyText("Least Group", least_text(spec), es);
 	if (spec->block->key_conditions != NIL)
 		ExplainPropertyText("Combinations Left Out",
 							"those that WHERE excludes", es);

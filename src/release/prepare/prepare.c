@@ -297,6 +297,7 @@ dp_prepare_release(dp_block *block, const dp_ledger_standing *standing,
 	spec->block = block;
 	spec->arguments = arguments;
 	spec->replace_one = standing->replace_one;
+	spec->least = standing->exempt ? 0 : block->least;
 	spec->nmeasures = list_length(block->values);
 	spec->measures = palloc0(sizeof(dp_measure) * Max(spec->nmeasures, 1));
 	spec->nkeys = list_length(domains);

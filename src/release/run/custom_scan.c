@@ -530,6 +530,7 @@ find_or_run_answer(release_state *state, const dp_stamp *stamp, bool stamped)
 													   scan->custom_exprs,
 											   estate->es_param_list_info);
 
+	dp_explain_notice_least(spec);
 	shared->spec = spec;
 	shared->others = dp_prepare_find_others(spec);
 	shared->store = dp_run_release(spec, &state->standing, estate, result,
