@@ -13,6 +13,7 @@ CREATE TABLE dp_pg.relation (
 	rows bigint CHECK (rows > 0),
 	max_rows bigint CHECK (max_rows BETWEEN 1 AND 2147483647),
 	max_keys bigint CHECK (max_keys BETWEEN 1 AND 2147483647),
+	max_total bigint CHECK (max_total BETWEEN 1 AND 2147483647),
 	commented boolean NOT NULL DEFAULT true,
 	twin regclass,
 	unit_more name[],
@@ -44,9 +45,11 @@ COMMENT ON COLUMN dp_pg.relation.published IS
 COMMENT ON COLUMN dp_pg.relation.rows IS
 'size class: approximate number of rows that its owner declared, a power of ten; plans depend on it and never on the rows; NULL: none declared';
 COMMENT ON COLUMN dp_pg.relation.max_rows IS
-'most rows of one unit that count in a group, as declared by the owner, unless dp_pg.max_rows is set; NULL: none declared, 1';
+'most rows of one unit that count in a group, as declared by the owner, unless dp_pg.max_rows is set; NULL: max_total, else 1 where max_keys is declared';
 COMMENT ON COLUMN dp_pg.relation.max_keys IS
-'most groups of one unit that count, as declared by the owner, unless dp_pg.max_keys is set; NULL: none declared, 1';
+'most groups of one unit that count, as declared by the owner, unless dp_pg.max_keys is set; NULL: max_total, else 1 where max_rows is declared';
+COMMENT ON COLUMN dp_pg.relation.max_total IS
+'most rows of one unit that count in all groups together, as declared by the owner, unless dp_pg.max_total is set; NULL: max_rows times max_keys; where all three are NULL and nothing is set, what needs one is refused';
 COMMENT ON COLUMN dp_pg.relation.commented IS
 'true: comments on the published view and its columns show the declarations';
 COMMENT ON COLUMN dp_pg.relation.twin IS
@@ -187,11 +190,12 @@ COMMENT ON EVENT TRIGGER dp_pg_forget_dropped IS
 CREATE FUNCTION @extschema@.dp_protect(relation regclass, unit text DEFAULT NULL,
 	dataset name DEFAULT NULL, publish text DEFAULT NULL,
 	revoke boolean DEFAULT false, rows bigint DEFAULT NULL,
-	comment boolean DEFAULT NULL, follow boolean DEFAULT NULL)
+	comment boolean DEFAULT NULL, follow boolean DEFAULT NULL,
+	max_total bigint DEFAULT NULL)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_protect';
-COMMENT ON FUNCTION @extschema@.dp_protect(regclass, text, name, text, boolean, bigint, boolean, boolean) IS
-'protects a table and its partitions or children with differential privacy. unit: column that identifies the privacy unit of a row (NULL: each row is one unit), or a path of keys, order_id -> orders.customer_id, to the unit of a protected relation of the dataset: the column refers to its primary key, or several columns do, (order_id, day) -> orders.customer_id; a notice reports a foreign key that leads to another unit of the dataset, and that there may be rows without a unit, which count nowhere; dataset: whose budgets pay (NULL: the current one, otherwise the caller''s default); publish: name of a view to create for tools (NULL: by dp_pg.publish_schema, empty: none); revoke: revokes privileges through which other roles learn rows; rows: approximate number of rows, which becomes public (NULL: as declared before); comment: whether comments on the view and its columns show the declarations (NULL: as before, by default true); follow: whether a table that gets this name later, by CREATE, RENAME or SET SCHEMA of itself or its schema, is protected likewise before its transaction ends (NULL: as before, by default false, with a warning). Errors: 42501 not the owner, 42703 unknown column, 42809 not a table, 0A000 foreign, temporary or Citus table, or follow with immutable columns, 22023 unusable unit or path, or negative rows, 55000 other roles can read it, it shares rows with another dataset, or its name is followed for tables of another role';
+COMMENT ON FUNCTION @extschema@.dp_protect(regclass, text, name, text, boolean, bigint, boolean, boolean, bigint) IS
+'protects a table and its partitions or children with differential privacy. unit: column that identifies the privacy unit of a row (NULL: each row is one unit), or a path of keys, order_id -> orders.customer_id, to the unit of a protected relation of the dataset: the column refers to its primary key, or several columns do, (order_id, day) -> orders.customer_id; a notice reports a foreign key that leads to another unit of the dataset, and that there may be rows without a unit, which count nowhere; dataset: whose budgets pay (NULL: the current one, otherwise the caller''s default); publish: name of a view to create for tools (NULL: by dp_pg.publish_schema, empty: none); revoke: revokes privileges through which other roles learn rows; rows: approximate number of rows, which becomes public (NULL: as declared before); comment: whether comments on the view and its columns show the declarations (NULL: as before, by default true); follow: whether a table that gets this name later, by CREATE, RENAME or SET SCHEMA of itself or its schema, is protected likewise before its transaction ends (NULL: as before, by default false, with a warning); max_total: how many rows of one unit count at most in an answer, as dp_declare(relation, max_total => ..) declares (NULL: as declared before; a notice says where a unit may have many rows and nothing is declared). Errors: 42501 not the owner, 42703 unknown column, 42809 not a table, 0A000 foreign, temporary or Citus table, or follow with immutable columns, 22023 unusable unit or path, negative rows, or max_total not between 1 and 2147483647, 55000 other roles can read it, it shares rows with another dataset, or its name is followed for tables of another role';
 
 CREATE FUNCTION @extschema@.dp_unprotect(relation regclass)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
@@ -268,11 +272,16 @@ COMMENT ON FUNCTION @extschema@.dp_declare(regclass, bigint) IS
 -- number must be named, since it could be the size class as well.
 
 CREATE FUNCTION @extschema@.dp_declare(relation regclass, max_rows bigint DEFAULT NULL,
-	max_keys bigint DEFAULT NULL, min_units bigint DEFAULT NULL)
+	max_keys bigint DEFAULT NULL, max_total bigint DEFAULT NULL, min_units bigint DEFAULT NULL)
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_declare_contribution';
-COMMENT ON FUNCTION @extschema@.dp_declare(regclass, bigint, bigint, bigint) IS
-'declares publicly how many rows of one unit in a group, and how many groups of one unit, count at most in answers about a relation whose units have many rows; an analyst may override them by dp_pg.max_rows and dp_pg.max_keys. Further rows and groups count nowhere, and noise grows with both, so any numbers are private; dp_suggest_bounds shows the owner what they omit. min_units: groups whose noisy number of units is below are left out of answers to roles that are not exempt, and without group keys all values are then NULL; where the query does not release that number, it is released in addition, for the price of a value; 0 withdraws it (doc/theory.md T106). NULL: as declared before; by default 1 row, 1 group and no least number of units. Errors: 42501 not the owner, 42704 not protected, 22023 all NULL, or one not between 1 (min_units: 0) and 2147483647';
+COMMENT ON FUNCTION @extschema@.dp_declare(regclass, bigint, bigint, bigint, bigint) IS
+'declares publicly how much of one unit counts in answers about a relation whose units have many rows: at most max_total rows in all, in at most max_keys groups, at most max_rows in each; an analyst may override each by dp_pg.max_total, dp_pg.max_keys and dp_pg.max_rows. max_total is what an owner usually knows (a customer has at most 50 orders); with it the other two are max_total where they are not declared, without it max_total is their product, and one of them that is not declared is 1. What a unit has beyond them is left out of answers, and noise grows with them, so any numbers are private; dp_suggest_bounds shows the owner what they omit. min_units: groups whose noisy number of units is below are left out of answers to roles that are not exempt, and without group keys all values are then NULL; where the query does not release that number, it is released in addition, for the price of a value; 0 withdraws it (doc/theory.md T106). NULL: as declared before. While no bound is declared or set, what needs one is refused. Errors: 42501 not the owner, 42704 not protected, 22023 all NULL, or one not between 1 (min_units: 0) and 2147483647';
+
+CREATE FUNCTION dp_pg.bounds_text(relation oid) RETURNS text
+LANGUAGE c STABLE STRICT AS 'MODULE_PATHNAME', 'dp_relation_bounds_text';
+COMMENT ON FUNCTION dp_pg.bounds_text(oid) IS
+'internal: the bounds declared on the rows of a unit of a protected relation, in words; empty: none, though a unit may have many rows; NULL: none, and each unit has one row, or it is not protected';
 
 -- A partition column: no row ever moves from one part to another.
 

@@ -142,6 +142,11 @@ SET search_path = pg_catalog, pg_temp AS $$
 		'it drops an object of the table: its owner decides'
 	FROM dp_pg.audit_part AS p JOIN pg_policy AS l ON l.polrelid = p.relid
 	UNION ALL
+	SELECT 'information', 'no bound says how many rows of a unit count: queries that need one are refused until their role sets dp_pg.max_total',
+		r.relid::text, format('SELECT dp_declare(%L, max_total => ...);', r.relid::text),
+		'the command lacks the most rows that a unit has, which the table''s owner may know'
+	FROM dp_pg.relation AS r WHERE dp_pg.bounds_text(r.relid) = ''
+	UNION ALL
 	SELECT 'high', format('detaching it from %s has begun and not ended: GRANT does not warn of it', i.inhparent::regclass),
 		i.inhrelid::regclass::text, format('ALTER TABLE %s DETACH PARTITION %s FINALIZE;', i.inhparent::regclass, i.inhrelid::regclass),
 		'it changes an object: its owner decides'
@@ -450,4 +455,4 @@ SET jit = off AS $$
 	FROM dp_pg.audit() AS a
 $$;
 COMMENT ON FUNCTION @extschema@.dp_audit() IS
-'what still leaks around the extension on this server: severity (critical, high, medium, low), finding, object, and the command that closes it; reads catalogs only and charges nothing';
+'what still leaks around the extension on this server, and what will be refused: severity (critical, high, medium, low, information), finding, object, and the command that closes it; reads catalogs only and charges nothing';

@@ -32,6 +32,8 @@ RETURNS SETOF record LANGUAGE plpgsql STABLE STRICT SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	protected dp_pg.relation;
+	bounds text;
+	person text;	-- without bounds, what can be asked is how many there are
 BEGIN
 	SELECT r.* INTO protected FROM dp_pg.relation AS r WHERE named IN (r.relid, r.published);
 	IF NOT FOUND THEN
@@ -40,13 +42,22 @@ BEGIN
 			DETAIL = 'Neither is it the view that dp_protect published for one.',
 			HINT = 'dp_pg.relation lists what is protected.';
 	END IF;
+	bounds := dp_pg.bounds_text(protected.relid);
+	IF bounds = '' THEN
+		SELECT format('SELECT %sdp_count(DISTINCT %I) FROM %s', home, c.attname, name) INTO person FROM pg_attribute AS c
+		WHERE c.attrelid = named AND c.attnum > 0 AND NOT c.attisdropped AND protected.unit_through IS NULL
+			AND dp_pg.shown_column(protected.relid, named, c.attnum) = protected.unit_attnum LIMIT 1;
+	END IF;
 	note := format('rows are private, aggregates are answered; dataset "%s"%s%s%s%s', protected.dataset,
 		CASE WHEN protected.unit IS NULL THEN '; each row is one unit' END,
+		CASE bounds
+			WHEN '' THEN '; no bound says how many rows of a unit count: SET dp_pg.max_total to what a unit has at most'
+			ELSE '; ' || bounds END,
 		'; about ' || protected.rows || ' rows',
 		'; groups with fewer than ' || protected.min_units || ' units, by a noisy number, are not shown',
 		CASE WHEN EXISTS (SELECT FROM dp_pg.relation_name AS n WHERE n.relid = protected.relid AND n.follow)
 			THEN '; a table that comes to its name is protected likewise' END);
-	example := format('SELECT %sdp_count(*) FROM %s', home, name);
+	example := CASE bounds WHEN '' THEN person ELSE format('SELECT %sdp_count(*) FROM %s', home, name) END;
 	RETURN NEXT;
 	RETURN QUERY
 		SELECT c.attname, format_type(c.atttypid, c.atttypmod), NOT b.attnotnull,
@@ -59,6 +70,7 @@ BEGIN
 				CASE WHEN a.partition IS NOT NULL THEN 'immutable, queries on different values cost together what the costliest costs' END,
 				CASE WHEN k.is_number AND a.lower IS NULL AND NOT u.is_unit THEN 'no bounds are declared, write some that do not come from the rows' END),
 			CASE
+				WHEN bounds = '' THEN format('%s WHERE %I IS NOT NULL', person, c.attname)
 				WHEN u.is_unit THEN format('SELECT %sdp_count(DISTINCT %I) FROM %s', home, c.attname, name)
 				WHEN k.is_key THEN format('SELECT %2$I, %1$sdp_count(*) FROM %3$s GROUP BY %2$I', home, c.attname, name)
 				WHEN a.lower IS NOT NULL AND k.is_number THEN format('SELECT %sdp_avg(%I) FROM %s', home, c.attname, name)

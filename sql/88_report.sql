@@ -178,10 +178,10 @@ BEGIN
 		|| '<h3>By mechanism</h3>' || dp_pg.report_bars('spending by mechanism', by_mechanism);
 
 	page := page || '<h2>Protected relations</h2>' || dp_pg.report_table(
-		ARRAY['relation', 'unit', 'published as', 'rows, about', 'rows of a unit', 'groups of a unit', 'least units of a group', 'synthetic rows'], (
+		ARRAY['relation', 'unit', 'published as', 'rows, about', 'what of a unit counts', 'least units of a group', 'synthetic rows'], (
 			SELECT jsonb_agg(jsonb_build_array(r.relid::text, coalesce(r.unit::text, 'each row')
 					|| coalesce(', through ' || r.unit_through::text, ''), r.published::text,
-				r.rows, r.max_rows, r.max_keys, r.min_units, r.twin::text) ORDER BY r.relid::text COLLATE "C")
+				r.rows, CASE dp_pg.bounds_text(r.relid) WHEN '' THEN 'no bound' ELSE dp_pg.bounds_text(r.relid) END, r.min_units, r.twin::text) ORDER BY r.relid::text COLLATE "C")
 			FROM dp_pg.relation AS r WHERE r.dataset = dataset))
 		|| '<h2>Declarations</h2>' || dp_pg.report_table(
 		ARRAY['relation', 'column', 'type', 'from', 'to', 'keys', 'other', 'notes'], (

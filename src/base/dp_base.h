@@ -71,6 +71,7 @@ extern bool dp_setting_transparent; /* dp_pg.transparent */
 extern int	dp_setting_max_groups;	/* dp_pg.max_groups */
 extern int	dp_setting_max_keys;	/* dp_pg.max_keys; 0: as declared */
 extern int	dp_setting_max_rows;	/* dp_pg.max_rows; 0: as declared */
+extern int	dp_setting_max_total;	/* dp_pg.max_total; 0: as declared */
 extern int	dp_setting_max_predicates_per_row;
 extern char *dp_setting_publish_schema; /* dp_pg.publish_schema; "": none */
 extern int	dp_setting_readers;	/* dp_pg.readers */
@@ -101,6 +102,16 @@ extern void dp_base_forbid_serializable(void);		/* 0A000 */
 extern bool dp_base_has_others_rights(void);
 
 /* ---- errors (error.c) ---- */
+
+/* What NOTICEs say once in a connection. */
+typedef enum dp_first
+{
+	DP_FIRST_JOINED,			/* of a query: joined rows beyond the bounds */
+	DP_FIRST_OUTSIDE,			/* of a relation: WHERE beyond its bounds */
+	DP_FIRST_KINDS
+} dp_first;
+
+extern bool dp_base_first_time(dp_first what, int64 about);
 
 /* Raises for any status but DP_OK; `what` completes "could not ...". */
 extern void dp_base_check_status(dp_status status, const char *what);

@@ -216,3 +216,25 @@ dp_base_point_end(const dp_pointer *pointer)
 {
 	error_context_stack = pointer->callback.previous;
 }
+
+#define SAID 256				/* of the last things said of a kind */
+
+/*
+ * dp_base_first_time
+ *	  Whether the connection is told this of `about` (a relation, or a query's
+ *	  fingerprint) for the first time.
+ */
+bool
+dp_base_first_time(dp_first what, int64 about)
+{
+	static int64 said[DP_FIRST_KINDS][SAID];
+	static int	next[DP_FIRST_KINDS];
+	int			i;
+
+	for (i = 0; i < SAID; i++)
+		if (said[what][i] == about)
+			return false;
+	said[what][next[what]] = about;
+	next[what] = (next[what] + 1) % SAID;
+	return true;
+}

@@ -119,6 +119,7 @@ bool		dp_setting_transparent = false;
 int			dp_setting_max_groups = 1000000;
 int			dp_setting_max_keys = 0;
 int			dp_setting_max_rows = 0;
+int			dp_setting_max_total = 0;
 int			dp_setting_max_predicates_per_row = 1000;
 char	   *dp_setting_publish_schema = NULL;
 int			dp_setting_readers = 4;
@@ -380,7 +381,7 @@ dp_base_settings_init(void)
 							NULL, NULL, NULL);
 	DefineCustomIntVariable("dp_pg.max_keys",
 							"Largest number of groups of one unit that count.",
-							"0: as the owner declared, by default 1.",
+							"0: as the owner declared.",
 							&dp_setting_max_keys, 0, 0, INT_MAX,
 							PGC_USERSET, GUC_REPORT,
 							NULL, assign_number, NULL);
@@ -396,8 +397,15 @@ dp_base_settings_init(void)
 	DefineCustomIntVariable("dp_pg.max_rows",
 							"Largest number of rows of one unit that count in "
 							"a group.",
-							"0: as the owner declared, by default 1.",
+							"0: as the owner declared.",
 							&dp_setting_max_rows, 0, 0, INT_MAX,
+							PGC_USERSET, GUC_REPORT,
+							NULL, assign_number, NULL);
+	DefineCustomIntVariable("dp_pg.max_total",
+							"Largest number of rows of one unit that count in "
+							"all groups together.",
+							"0: as the owner declared.",
+							&dp_setting_max_total, 0, 0, INT_MAX,
 							PGC_USERSET, GUC_REPORT,
 							NULL, assign_number, NULL);
 	DefineCustomEnumVariable("dp_pg.mechanism",
@@ -606,8 +614,8 @@ dp_bridge_check_preload(PG_FUNCTION_ARGS)
  */
 static const char *const names[] = {
 	"dp_pg.delta", "dp_pg.epsilon", "dp_pg.max_keys", "dp_pg.max_rows",
-	"dp_pg.mechanism", "dp_pg.publish_schema", "dp_pg.reuse", "dp_pg.split",
-	"dp_pg.suppress", "dp_pg.transparent",
+	"dp_pg.max_total", "dp_pg.mechanism", "dp_pg.publish_schema",
+	"dp_pg.reuse", "dp_pg.split", "dp_pg.suppress", "dp_pg.transparent",
 };
 
 static ProcessUtility_hook_type next_process_utility = NULL;

@@ -316,6 +316,7 @@ typedef struct dp_relation_row
 	int64		rows;			/* size class; 0: not declared */
 	int64		max_rows;		/* of a unit in a group; 0: likewise */
 	int64		max_keys;		/* groups of a unit; 0: likewise */
+	int64		max_total;		/* rows of a unit in all; 0: likewise */
 	bool		commented;		/* dp_pg has commented on the view */
 	Oid			twin;			/* table of synthetic rows, or none */
 	List	   *unit_more;		/* of dp_unit_column *: columns of the key
@@ -335,7 +336,7 @@ extern Oid	dp_catalog_find_published(Oid view);
 extern void dp_catalog_write_relation(const dp_relation_row *row);
 extern void dp_catalog_write_size(Oid relid, int64 rows);
 extern void dp_catalog_write_contribution(Oid relid, int64 max_rows,
-										  int64 max_keys);
+										  int64 max_keys, int64 max_total);
 extern void dp_catalog_write_min_units(Oid relid, int64 min_units);
 extern bool dp_catalog_has_min_units(void);
 extern void dp_catalog_write_twin(Oid relid, Oid twin);

@@ -51,6 +51,7 @@ typedef struct dp_heritage
 	int64		rows;
 	int64		max_rows;
 	int64		max_keys;
+	int64		max_total;
 	bool		commented;
 	int64		min_units;
 } dp_heritage;

@@ -327,7 +327,8 @@ dp_catalog_read_heritage(const dp_name_row *row, Oid relid)
 					   " coalesce(h.kept->>'view', ''),"
 					   " coalesce(dp_pg.unlike($3, h.kept), ''),"
 					   " coalesce(p.rows, 0), coalesce(p.max_rows, 0),"
-					   " coalesce(p.max_keys, 0), p.commented,"
+					   " coalesce(p.max_keys, 0), coalesce(p.max_total, 0),"
+					   " p.commented,"
 					   " (h.kept->>'relid')::oid,"
 					   " coalesce(p.min_units, 0)"
 					   " FROM dp_pg.heritage($1, $2) AS h (kept)"
@@ -347,9 +348,10 @@ dp_catalog_read_heritage(const dp_name_row *row, Oid relid)
 		out->rows = name_get_number(8);
 		out->max_rows = name_get_number(9);
 		out->max_keys = name_get_number(10);
-		out->commented = DatumGetBool(dp_catalog_result(0, 11));
-		out->relid = DatumGetObjectId(dp_catalog_result(0, 12));
-		out->min_units = name_get_number(13);
+		out->max_total = name_get_number(11);
+		out->commented = DatumGetBool(dp_catalog_result(0, 12));
+		out->relid = DatumGetObjectId(dp_catalog_result(0, 13));
+		out->min_units = name_get_number(14);
 	}
 	dp_base_owner_end(&saved);
 	return out;
@@ -456,11 +458,11 @@ dp_catalog_write_detached(Oid part, Oid root)
 	dp_base_owner_begin(&saved);
 	(void) dp_catalog_run("INSERT INTO dp_pg.relation (relid, relid_origin,"
 						  " dataset, unit, unit_more, unit_through, unit_key,"
-						  " unit_key_more, max_rows, max_keys, commented,"
-						  " min_units)"
+						  " unit_key_more, max_rows, max_keys, max_total,"
+						  " min_units, commented)"
 						  " SELECT $1, $1, dataset, unit, unit_more,"
 						  " unit_through, unit_key, unit_key_more, max_rows,"
-						  " max_keys, commented, min_units"
+						  " max_keys, max_total, min_units, commented"
 						  " FROM dp_pg.relation WHERE relid = $2",
 						  args, 2);
 	(void) dp_catalog_run("INSERT INTO dp_pg.attribute (relid, relid_origin,"

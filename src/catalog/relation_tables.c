@@ -38,6 +38,7 @@ static const dp_column relation_columns[] = {
 	DP_COL_OR_NULL("rows", VALUE, rows, 0),
 	DP_COL_OR_NULL("max_rows", VALUE, max_rows, 0),
 	DP_COL_OR_NULL("max_keys", VALUE, max_keys, 0),
+	DP_COL_OR_NULL("max_total", VALUE, max_total, 0),
 	DP_COL_OR_NULL("commented", VALUE, commented, 0),
 	DP_COL_OR_NULL("twin", VALUE, twin, 0),
 	DP_COL_OR_NULL("unit_more", LONG, more[0], 0),
@@ -524,7 +525,11 @@ dp_catalog_write_relation(const dp_relation_row *row)
 							" max_keys = CASE WHEN (r.unit, r.unit_through,"
 							" r.unit_more) IS NOT DISTINCT FROM"
 							" (EXCLUDED.unit, EXCLUDED.unit_through,"
-							" EXCLUDED.unit_more) THEN r.max_keys END",
+							" EXCLUDED.unit_more) THEN r.max_keys END,"
+							" max_total = CASE WHEN (r.unit, r.unit_through,"
+							" r.unit_more) IS NOT DISTINCT FROM"
+							" (EXCLUDED.unit, EXCLUDED.unit_through,"
+							" EXCLUDED.unit_more) THEN r.max_total END",
 							args, 10);
 }
 
@@ -545,19 +550,22 @@ dp_catalog_write_size(Oid relid, int64 rows)
  *	  Write the contribution bounds of a relation; 0 keeps the present one.
  */
 void
-dp_catalog_write_contribution(Oid relid, int64 max_rows, int64 max_keys)
+dp_catalog_write_contribution(Oid relid, int64 max_rows, int64 max_keys,
+							  int64 max_total)
 {
 	dp_argument args[] = {
 		DP_ARG_OID(relid),
 		{INT8OID, Int64GetDatum(max_rows), max_rows == 0},
-		{INT8OID, Int64GetDatum(max_keys), max_keys == 0}
+		{INT8OID, Int64GetDatum(max_keys), max_keys == 0},
+		{INT8OID, Int64GetDatum(max_total), max_total == 0}
 	};
 
 	dp_catalog_run_as_owner("UPDATE dp_pg.relation SET"
 							" max_rows = coalesce($2, max_rows),"
-							" max_keys = coalesce($3, max_keys)"
+							" max_keys = coalesce($3, max_keys),"
+							" max_total = coalesce($4, max_total)"
 							" WHERE relid = $1",
-							args, 3);
+							args, 4);
 }
 
 /* dp_catalog_write_min_units: least units of a group to be shown; 0: none. */

@@ -134,6 +134,7 @@ static char *
 comment_relation_text(const comment_pass *pass)
 {
 	dp_relation_row row;
+	dp_unit_bounds bounds;
 	StringInfoData text;
 
 	initStringInfo(&text);
@@ -149,14 +150,9 @@ comment_relation_text(const comment_pass *pass)
 	if (row.rows > 0)
 		comment_append_part(&text,
 							psprintf("about " INT64_FORMAT " rows", row.rows));
-	if (row.max_rows > 0 || row.max_keys > 0)
-		comment_append_part(&text,
-							psprintf("at most " INT64_FORMAT " row%s of a "
-									 "unit in each of at most " INT64_FORMAT
-									 " group%s", Max(row.max_rows, 1),
-									 row.max_rows > 1 ? "s" : "",
-									 Max(row.max_keys, 1),
-									 row.max_keys > 1 ? "s" : ""));
+	bounds = dp_protect_declared_bounds(&row);
+	if (bounds.total > 0)
+		comment_append_part(&text, dp_protect_bounds_text(&bounds, true));
 	if (row.min_units > 0)
 		comment_append_part(&text,
 							psprintf("groups with fewer than " INT64_FORMAT

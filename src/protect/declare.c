@@ -822,44 +822,13 @@ dp_declare_keys(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* ----------------
- *		Contribution bounds: at most max_rows rows of a unit in a group, and at
- *		most max_keys groups of a unit, count.
- *
- * The owner declares what suits the table; settings override it for one's own
- * queries.  Both are public, and neither weakens privacy: sensitivity and
- * noise follow from the bounds, to which rows are reduced whatever they are.
- * Large bounds cost noise, small ones lose rows.
- * ----------------
- */
+/* ---- how much of a unit counts (unit_bounds.c) ---- */
 
 #define MOST PG_INT32_MAX
 
-/* The setting, else the declaration, else 1. */
-static int64
-decide(int setting, int64 declared)
-{
-	if (setting > 0)
-		return setting;
-	return declared > 0 ? declared : 1;
-}
-
-/*
- * dp_protect_contribution
- *	  The bounds that hold for this connection's queries on the relation: at
- *	  least 1, and below 2^31.
- */
-void
-dp_protect_contribution(const dp_relation *relation, int64 *max_rows,
-						int64 *max_keys)
-{
-	*max_rows = decide(dp_setting_max_rows, relation->max_rows);
-	*max_keys = decide(dp_setting_max_keys, relation->max_keys);
-}
-
-/* A number to declare; 0 for NULL. */
-static int64
-read_most(FunctionCallInfo fcinfo, int i, const char *what)
+/* dp_protect_declare_read_most: a number to declare; 0 for NULL. */
+int64
+dp_protect_declare_read_most(FunctionCallInfo fcinfo, int i, const char *what)
 {
 	int64		most;
 
@@ -872,8 +841,7 @@ read_most(FunctionCallInfo fcinfo, int i, const char *what)
 				 errmsg("%s must be between 1 and %d", what, MOST),
 				 errdetail("It tells the public how much of one unit counts "
 						   "in answers."),
-				 errhint("With 1, one row of a unit counts in a group, or "
-						 "one group of it.")));
+				 errhint("For example 50, if a person has at most 50 rows.")));
 	return most;
 }
 
@@ -906,7 +874,8 @@ PG_FUNCTION_INFO_V1(dp_declare_contribution);
 /*
  * dp_declare_contribution
  *	  SQL: dp_declare(relation regclass, max_rows bigint, max_keys bigint,
- *	  min_units bigint) returns void; NULL: as declared before.
+ *	  max_total bigint, min_units bigint) returns void; NULL: as declared
+ *	  before.
  *
  * Errors: 42501, 42704 (not protected), 25006; 22023 for a NULL relation, for
  * no number, and for one that is not between 1 (min_units: 0) and 2^31 - 1.
@@ -915,18 +884,21 @@ Datum
 dp_declare_contribution(PG_FUNCTION_ARGS)
 {
 	Oid			relid = declare_read_relation(fcinfo);
-	int64		max_rows = read_most(fcinfo, 1, "max_rows");
-	int64		max_keys = read_most(fcinfo, 2, "max_keys");
+	int64		max_rows = dp_protect_declare_read_most(fcinfo, 1, "max_rows");
+	int64		max_keys = dp_protect_declare_read_most(fcinfo, 2, "max_keys");
+	int64		max_total = dp_protect_declare_read_most(fcinfo, 3,
+														 "max_total");
 
-	if (!declare_min_units(fcinfo, relid) && max_rows == 0 && max_keys == 0)
+	if (!declare_min_units(fcinfo, relid) &&
+		max_rows + max_keys + max_total == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("max_rows, max_keys and min_units must not all be "
-						"NULL"),
+				 errmsg("max_rows, max_keys, max_total and min_units must not "
+						"all be NULL"),
 				 errdetail("NULL leaves what was declared as it is."),
-				 errhint("Give one of them; 1 is as if nothing had been "
-						 "declared.")));
-	dp_catalog_write_contribution(relid, max_rows, max_keys);
+				 errhint("Give one of them, for example max_total => 50 if a "
+						 "person has at most 50 rows.")));
+	dp_catalog_write_contribution(relid, max_rows, max_keys, max_total);
 	dp_protect_invalidate_tree(relid);
 	dp_protect_comment(relid);
 	PG_RETURN_VOID();
@@ -980,7 +952,7 @@ dp_suggest_unit(PG_FUNCTION_ARGS)
 						get_rel_name(relid)),
 				 errdetail("It was protected without a unit column, so that "
 						   "no unit has many rows or groups."),
-				 errhint("Leave max_rows and max_keys at 1.")));
+				 errhint("Bounds on rows of a unit need not be declared.")));
 	if (relation->unit_steps != NIL)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

@@ -407,10 +407,28 @@ notice_columns(const dp_relation_row *unit)
 						 quote_literal_cstr(better))));
 }
 
+static void
+notice_no_bounds(Oid relid)
+{
+	if (dp_protect_lacks_bounds(relid))
+		ereport(NOTICE,
+				(errmsg("no bound says how many rows of one unit of relation "
+						"\"%s\" count", get_rel_name(relid)),
+				 errdetail("A unit may have many rows, and noise must hide "
+						   "all that count.  Queries that need a bound are "
+						   "refused until one is declared or set."),
+				 errhint("If, say, a person has at most 50 rows: SELECT "
+						 "dp_declare(%s, max_total => 50);  If it has one, a "
+						 "primary key or a UNIQUE index and NOT NULL on the "
+						 "unit prove it.",
+						 quote_literal_cstr(dp_protect_qualified_name
+											(relid)))));
+}
+
 /*
  * dp_protect_notice_unit
  *	  NOTICEs about an accepted unit: rows with a NULL unit are not counted;
- *	  foreign keys suggest another unit.
+ *	  foreign keys suggest another unit; no bound is declared.
  */
 void
 dp_protect_notice_unit(const dp_relation_row *unit, const char *dataset)
@@ -421,6 +439,7 @@ dp_protect_notice_unit(const dp_relation_row *unit, const char *dataset)
 		notice_columns(unit);
 	else
 		notice_leads(unit, dataset);
+	notice_no_bounds(unit->relid);
 }
 
 /* ----------------

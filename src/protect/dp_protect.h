@@ -46,18 +46,52 @@ typedef struct dp_relation
 	int64		max_rows;		/* of a unit in a group; 0: not declared */
 	int64		max_keys;		/* groups of a unit; 0: not declared */
 	int64		min_units;		/* of a group that is shown; 0: not declared */
+	int64		max_total;		/* rows of a unit in all; 0: not declared */
 } dp_relation;
 
 /* NULL when relid itself is not protected (children of one are not). */
 extern dp_relation *dp_protect_lookup(Oid relid);
 extern char *dp_protect_unit_mark(const dp_relation *relation);
 
+/* ---- unit_bounds.c ---- */
+
+/* Where a bound comes from, by rank; implied: by the other two. */
+typedef enum dp_bound_origin
+{
+	DP_BOUND_IMPLIED,
+	DP_BOUND_DECLARED,
+	DP_BOUND_SET
+} dp_bound_origin;
+
 /*
- * How many rows of a unit in a group, and how many groups of a unit, count in
- * answers: by the settings, else as declared, else 1.
+ * How many rows of a unit in one group count, in how many groups, and how many
+ * in all of these; all 0: nobody says.
  */
-extern void dp_protect_contribution(const dp_relation *relation,
-									int64 *max_rows, int64 *max_keys);
+typedef struct dp_unit_bounds
+{
+	int64		rows;
+	int64		keys;
+	int64		total;
+	dp_bound_origin rows_from;
+	dp_bound_origin keys_from;
+	dp_bound_origin total_from;
+	Oid			declared;		/* the relation for which those that are were;
+								 * InvalidOid: none, or several */
+	Oid			missing;		/* one for which a bound should be declared */
+} dp_unit_bounds;
+
+extern dp_unit_bounds dp_protect_contribution(const dp_relation *relation);
+extern char *dp_protect_bounds_text(const dp_unit_bounds *b, bool grouped);
+
+/* ---- proof.c ---- */
+extern bool dp_protect_proved_not_null(Oid relid, AttrNumber attnum,
+									   Snapshot snapshot);
+extern bool dp_protect_prove_one_row(const dp_relation *relation,
+									 Snapshot snapshot);
+extern bool dp_protect_is_key(Oid relid, const List *columns,
+							  Snapshot snapshot);
+
+/* ---- relation.c and others ---- */
 /* NULL when nothing was declared about the column. */
 extern dp_attribute *dp_protect_attribute(Oid relid, AttrNumber attnum);
 /* Columns declared immutable; dp_protect_attribute says more about one. */

@@ -107,8 +107,8 @@ warn_of_new_unit(Oid relid, const char *unit)
 					   unit ? quote_identifier(unit) : "each row"),
 			 errhint("What was spent so far was for a promise about the old "
 					 "unit; it stays spent.  Columns that were declared "
-					 "immutable no longer are, and max_rows and max_keys "
-					 "must be declared again.")));
+					 "immutable no longer are, and max_rows, max_keys and "
+					 "max_total must be declared again.")));
 	dp_protect_declare_forget_partitions(relid);
 }
 
@@ -156,16 +156,16 @@ PG_FUNCTION_INFO_V1(dp_protect);
 /*
  * dp_protect
  *	  SQL: dp_protect(relation regclass, unit text, dataset name, publish text,
- *	  revoke boolean, rows bigint, comment boolean, follow boolean) returns
- *	  void.  Called again for a protected relation it replaces the unit and
- *	  adds view and size class.
+ *	  revoke boolean, rows bigint, comment boolean, follow boolean, max_total
+ *	  bigint) returns void.  Called again for a protected relation it replaces
+ *	  the unit and adds view, size class and bound.
  *
  * Errors: 42501 not the owner of table or dataset; 42703 no such column; 42809
  * not a table; 0A000 foreign or temporary table, one of Citus, or follow with
  * immutable columns; 22023 a unit without built-in equality, what is no path
- * to one, negative rows; 55000 other roles can learn rows, rows are shared
- * with another dataset, or the name is kept for tables of another role; 25006
- * read-only transaction.
+ * to one, negative rows, max_total out of range; 55000 other roles can learn
+ * rows, rows are shared with another dataset, or the name is kept for tables
+ * of another role; 25006 read-only transaction.
  */
 Datum
 dp_protect(PG_FUNCTION_ARGS)
@@ -176,6 +176,7 @@ dp_protect(PG_FUNCTION_ARGS)
 	char	   *publish = NULL;
 	bool		revoke;
 	int64		rows = 0;
+	int64		max_total;
 	List	   *tree;
 	dp_relation_row row;
 	Oid			view = InvalidOid;
@@ -194,6 +195,7 @@ dp_protect(PG_FUNCTION_ARGS)
 	revoke = !PG_ARGISNULL(4) && PG_GETARG_BOOL(4);
 	if (!PG_ARGISNULL(5))
 		rows = dp_protect_declare_size_class(PG_GETARG_INT64(5));
+	max_total = dp_protect_declare_read_most(fcinfo, 8, "max_total");
 
 	dp_protect_require_writable("dp_protect()");
 	tree = dp_protect_enter(relid, revoke);
@@ -208,6 +210,8 @@ dp_protect(PG_FUNCTION_ARGS)
 	protect_write_row(&row, dataset, view, rows,
 					  PG_ARGISNULL(6) ?
 					  is_commented(relid) : PG_GETARG_BOOL(6));
+	if (max_total > 0)
+		dp_catalog_write_contribution(relid, 0, 0, max_total);
 	write_name(relid, PG_ARGISNULL(7), !PG_ARGISNULL(7) && PG_GETARG_BOOL(7));
 	if (OidIsValid(view))
 		dp_protect_publish_grant(relid, view, dataset);

@@ -21,6 +21,7 @@
 
 #include "../catalog/dp_catalog.h"
 #include "../catalog/dp_names.h"
+#include "dp_protect.h"
 
 extern List *dp_protect_view_shows(Oid view);
 extern bool dp_protect_view_passes(Oid view, const List *views);
@@ -176,6 +177,10 @@ typedef struct dp_target
 	Oid			collation;
 } dp_target;
 
+/* ---- unit_bounds.c ---- */
+extern dp_unit_bounds dp_protect_declared_bounds(const dp_relation_row *row);
+extern bool dp_protect_lacks_bounds(Oid relid);
+
 /* ---- declare_immutable.c ---- */
 extern bool dp_protect_declare_forget_partitions(Oid relid);
 
@@ -184,6 +189,8 @@ extern void dp_protect_declare_require_value(bool isnull, const char *what);
 extern void dp_protect_declare_read_column(FunctionCallInfo fcinfo,
 										   dp_target *column);
 extern int64 dp_protect_declare_size_class(int64 rows);
+extern int64 dp_protect_declare_read_most(FunctionCallInfo fcinfo, int i,
+										  const char *what);
 extern void dp_protect_declare_suggest_size(Oid relid);
 
 #endif							/* PROTECT_INTERNAL_H */

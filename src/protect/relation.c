@@ -460,6 +460,7 @@ dp_protect_lookup(Oid relid)
 	result->max_rows = row.max_rows;
 	result->max_keys = row.max_keys;
 	result->min_units = row.min_units;
+	result->max_total = row.max_total;
 	if (row.has_unit)
 	{
 		result->unit = dp_protect_unit_text(&row);

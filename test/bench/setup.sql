@@ -90,6 +90,7 @@ SELECT dp_protect('person', unit => 'id', dataset => 'bench',
 SELECT dp_protect('orders', unit => 'unit', dataset => 'bench');
 SELECT dp_protect('line', unit => 'order_id -> orders.unit',
 	dataset => 'bench');
+SELECT dp_declare('orders', max_rows => 1), dp_declare('line', max_rows => 1);
 SELECT dp_protect('indexed', dataset => 'bench', rows => :rows);
 SELECT dp_declare('indexed', 'k1000', lower => 0, upper => 999);
 SELECT dp_declare('indexed', 'k1000', immutable => true, public_sizes => true);

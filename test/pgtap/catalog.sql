@@ -77,7 +77,7 @@ INSERT INTO wanted VALUES
 	('dp_declare', '{relation,attribute,keys,other,nulls}', '{regclass,name,anyarray,text,boolean}'),
 	('dp_declare', '{relation,attribute,immutable,public_sizes}', '{regclass,name,boolean,boolean}'),
 	('dp_declare', '{relation,rows}', '{regclass,bigint}'),
-	('dp_declare', '{relation,max_rows,max_keys,min_units}', '{regclass,bigint,bigint,bigint}'),
+	('dp_declare', '{relation,max_rows,max_keys,max_total,min_units}', '{regclass,bigint,bigint,bigint,bigint}'),
 	('dp_suggest_bounds', '{relation,keys,what,bound,units_kept,rows_kept}', '{regclass,text[]}'),
 	('dp_describe', '{relation,attribute,type,nullable,lower,upper,keys,other,note,example}', '{regclass}'),
 	('dp_grant', '{role,dataset,epsilon,delta,filter,renew}', '{name,name,numeric,numeric,text,interval}'),
@@ -199,8 +199,8 @@ SELECT col_type_is('dp_pg', t, c, k, format('dp_pg.%s.%s is %s', t, c, k)) FROM 
 	('budgets', 'spent_epsilon', 'numeric'), ('budgets', 'spent_delta', 'numeric'),
 	('my_budget', 'dataset', 'name'), ('my_budget', 'remaining_epsilon', 'numeric'), ('my_budget', 'remaining_delta', 'numeric'),
 	('my_budget', 'calls_left', 'bigint'), ('my_budget', 'renewal', 'timestamp with time zone')) v(t, c, k);
-SELECT col_type_is('dp_pg', 'relation', c, 'bigint', format('dp_pg.relation.%s is bigint', c)) FROM unnest('{rows,max_rows,max_keys,min_units}'::name[]) c;
-SELECT col_is_null('dp_pg', 'relation', c, format('dp_pg.relation.%s may be undeclared', c)) FROM unnest('{rows,max_rows,max_keys,min_units}'::name[]) c;
+SELECT col_type_is('dp_pg', 'relation', c, 'bigint', format('dp_pg.relation.%s is bigint', c)) FROM unnest('{rows,max_rows,max_keys,max_total,min_units}'::name[]) c;
+SELECT col_is_null('dp_pg', 'relation', c, format('dp_pg.relation.%s may be undeclared', c)) FROM unnest('{rows,max_rows,max_keys,max_total,min_units}'::name[]) c;
 SELECT is_empty($$ SELECT id::regprocedure FROM member_function WHERE proname = 'dp_suggest_bounds' AND (prosecdef OR proconfig IS DISTINCT FROM '{"search_path=pg_catalog, pg_temp"}') $$,
 	'dp_suggest_bounds reads with the rights of its caller, and pins its search_path');
 SELECT matches(obj_description(id, 'pg_proc'), 'leak', 'its comment says what its numbers do') FROM member_function WHERE proname = 'dp_suggest_bounds';
@@ -259,10 +259,10 @@ SELECT is_empty($$ SELECT starelid::regclass, staattnum FROM pg_statistic JOIN p
 -- settings
 SELECT is((SELECT context FROM pg_settings s WHERE s.name = v.name), v.context, format('%s is set by %s', v.name, v.context))
 FROM (VALUES ('dp_pg.epsilon', 'user'), ('dp_pg.epsilon_ceiling', 'superuser'), ('dp_pg.epsilon_floor', 'superuser'), ('dp_pg.max_groups', 'superuser'), ('dp_pg.max_predicates_per_row', 'superuser'),
-	('dp_pg.max_rows', 'user'), ('dp_pg.max_keys', 'user'), ('dp_pg.setting_scope', 'superuser')) v(name, context);
+	('dp_pg.max_rows', 'user'), ('dp_pg.max_keys', 'user'), ('dp_pg.max_total', 'user'), ('dp_pg.setting_scope', 'superuser')) v(name, context);
 SELECT is((SELECT boot_val FROM pg_settings WHERE name = 'dp_pg.epsilon'), '0.1', 'default epsilon');
 SELECT is_empty($$ SELECT name FROM pg_settings WHERE name LIKE 'dp\_pg.%' AND (short_desc = '' OR short_desc IS NULL) $$, 'settings have descriptions');
-SELECT is_empty($$ SELECT name FROM pg_settings WHERE name LIKE 'dp\_pg.%' AND context = 'user' AND name NOT IN ('dp_pg.epsilon', 'dp_pg.delta', 'dp_pg.max_keys', 'dp_pg.max_rows', 'dp_pg.mechanism', 'dp_pg.publish_schema', 'dp_pg.reuse', 'dp_pg.split', 'dp_pg.suppress', 'dp_pg.transparent', 'dp_pg.procedure') $$, 'no other setting is the user''s');
+SELECT is_empty($$ SELECT name FROM pg_settings WHERE name LIKE 'dp\_pg.%' AND context = 'user' AND name NOT IN ('dp_pg.epsilon', 'dp_pg.delta', 'dp_pg.max_keys', 'dp_pg.max_rows', 'dp_pg.max_total', 'dp_pg.mechanism', 'dp_pg.publish_schema', 'dp_pg.reuse', 'dp_pg.split', 'dp_pg.suppress', 'dp_pg.transparent', 'dp_pg.procedure') $$, 'no other setting is the user''s');
 SELECT throws_ok('SET dp_pg.no_such_setting = 1', '42602');
 SELECT ok(current_setting('shared_preload_libraries') ~ 'dp_pg', 'the library is preloaded');
 

@@ -15,13 +15,13 @@ CREATE TABLE third (a int);
 
 -- a schema in which everything is published
 SET dp_pg.publish_schema = 'Discover bi';
-SELECT dp_protect('"Odd table"', unit => 'the "unit"', dataset => :'schema') \g /dev/null
+SELECT dp_protect('"Odd table"', unit => 'the "unit"', dataset => :'schema', max_total => 1) \g /dev/null
 SELECT dp_protect('second', dataset => :'schema', publish => '') \g /dev/null
 SELECT dp_protect('third', dataset => :'schema', publish => 'discover_other.third') \g /dev/null
 SELECT relid::text, published::text FROM dp_pg.relation WHERE dataset = :'schema' ORDER BY 1;
 -- again: what is published stays, and what is not is published
 SET dp_pg.publish_schema = 'discover_other';
-SELECT dp_protect('"Odd table"', unit => 'the "unit"', dataset => :'schema') \g /dev/null
+SELECT dp_protect('"Odd table"', unit => 'the "unit"', dataset => :'schema', max_total => 1) \g /dev/null
 SELECT dp_protect('second', dataset => :'schema') \g /dev/null
 SELECT relid::text, published::text FROM dp_pg.relation WHERE dataset = :'schema' ORDER BY 1;
 SET ROLE :analyst;
@@ -50,7 +50,7 @@ CREATE TABLE every (gone int, person int NOT NULL, i2 int2, i4 int4 NOT NULL, i8
 	ti time, iv interval, a int[], p point, pc percent, sp small_percent, pr pair, ip inet, "Group" text, "sélect" int, x xml, r int4range);
 ALTER TABLE every DROP COLUMN gone;
 INSERT INTO every (person, i4, feel) SELECT i % 10, i, 'ok' FROM generate_series(1, 100) i;
-SELECT dp_protect('every', unit => 'person', dataset => :'schema', publish => 'discover_other.every', rows => 100) \g /dev/null
+SELECT dp_protect('every', unit => 'person', dataset => :'schema', publish => 'discover_other.every', rows => 100, max_total => 1) \g /dev/null
 SELECT dp_declare('every', c.name, lower => 0, upper => 50) FROM (VALUES ('i4'), ('f8'), ('n'), ('pc'), ('sp')) c (name) \g /dev/null
 SELECT dp_declare('every', 'd', lower => date '2020-01-01', upper => date '2020-12-31') \g /dev/null
 SELECT dp_declare('every', 'ts', lower => timestamp '2020-01-01', upper => timestamp '2020-12-31') \g /dev/null

@@ -15,7 +15,7 @@ GRANT CREATE ON SCHEMA follow TO :other;
 SELECT format('GRANT CREATE ON DATABASE %I TO %I', current_database(), :'owner') \gexec
 CREATE VIEW state AS
 SELECT n.name, n.relid, n.follow, n.kept IS NOT NULL AS kept, r.dataset, r.unit, r.unit_through AS through, r.published, r.rows,
-	concat(r.max_rows, '/' || r.min_units) AS m, (SELECT string_agg(concat(a.attname, a.attnum, a.lower, '-', a.upper, a.keys::text), ' ' ORDER BY a.attname)
+	concat(r.max_rows, '/' || r.max_total, '/' || r.min_units) AS m, (SELECT string_agg(concat(a.attname, a.attnum, a.lower, '-', a.upper, a.keys::text), ' ' ORDER BY a.attname)
 	FROM dp_pg.attribute AS a WHERE a.relid = r.relid) AS columns
 FROM dp_pg.relation_name AS n LEFT JOIN dp_pg.relation AS r USING (relid)
 WHERE n.schema ~ 'follow' ORDER BY 1, n.schema;
@@ -146,7 +146,7 @@ DROP TABLE pg_temp.person;
 ALTER TABLE person ADD PRIMARY KEY (id);
 CREATE TABLE visit (n int, person_id int, cost int);
 SELECT dp_protect('visit', unit => 'person_id -> person.id', dataset => 'regress_follow', follow => true);
-SELECT dp_declare('visit', max_rows => 3, min_units => 4);
+SELECT dp_declare('visit', max_rows => 3, max_total => 7, min_units => 4);
 BEGIN;
 DROP TABLE visit, person CASCADE;
 CREATE TABLE visit (cost int, person_id int);
@@ -241,7 +241,7 @@ SELECT dp_declare('follow.fixed', 'kind', immutable => false);
 -- parts
 ALTER DEFAULT PRIVILEGES IN SCHEMA follow GRANT SELECT ON TABLES TO :ana;
 CREATE TABLE log (id int, at int, kind text) PARTITION BY LIST (at);
-SELECT dp_protect('log', unit => 'id', dataset => 'regress_follow', revoke => true, follow => true);
+SELECT dp_protect('log', unit => 'id', dataset => 'regress_follow', revoke => true, follow => true, max_total => 1);
 SELECT dp_declare('log', 'kind', keys => ARRAY['x']), dp_declare('log', min_units => 5);
 CREATE TABLE log_1 PARTITION OF log FOR VALUES IN (1);
 SELECT has_table_privilege(:'ana', 'log_1', 'SELECT') AS readable;

@@ -187,6 +187,7 @@ INSERT INTO item SELECT 1, true FROM generate_series(1, 1000);
 INSERT INTO item SELECT i, false FROM generate_series(1, 5) i;
 SELECT dp_protect('stay_of', unit => 'u', dataset => :'schema') \g /dev/null
 SELECT dp_protect('item', unit => 'key -> stay_of.u', dataset => :'schema') \g /dev/null
+SELECT dp_declare('item', max_rows => 1) \g /dev/null
 CREATE VIEW counted AS SELECT u, count(*) AS n FROM stay GROUP BY u;
 CREATE VIEW joined AS SELECT a.u, a.k FROM stay a JOIN stay_of b ON a.u = b.u;
 CREATE VIEW both_of AS SELECT u, k FROM stay UNION ALL SELECT u, k FROM stay;

@@ -27,6 +27,7 @@ SELECT dp_protect('stay', unit => 'u', dataset => :'schema'), dp_protect('bed', 
 	dp_protect('meal', unit => 'bed -> bed.u', dataset => :'schema'), dp_protect('lone', dataset => :'schema') \g /dev/null
 SELECT dp_declare(t, 'k', keys => ARRAY[0, 1, 2, 3]) FROM unnest(ARRAY['stay', 'meal', 'lone']::regclass[]) t \g /dev/null
 SELECT dp_declare('stay', 'age', lower => 0, upper => 200), dp_declare('bed', 'w', lower => 0, upper => 2) \g /dev/null
+SELECT dp_declare('stay', max_rows => 1), dp_declare('bed', max_rows => 1), dp_declare('meal', max_rows => 1) \g /dev/null
 -- public
 CREATE TABLE ward (k int PRIMARY KEY, name text NOT NULL, big boolean NOT NULL, beds float8);
 INSERT INTO ward SELECT i, 'w' || i, i > 1, i / 4.0 FROM generate_series(0, 3) i;

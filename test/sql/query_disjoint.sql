@@ -8,6 +8,7 @@ SET ROLE :owner;
 CREATE TABLE visit (patient int NOT NULL, ward text NOT NULL, age int);
 INSERT INTO visit SELECT i % 100, 'A', i % 90 FROM generate_series(1, 300) i;
 SELECT dp_protect('visit', unit => 'patient', dataset => :'schema') \g /dev/null
+SELECT dp_declare('visit', max_rows => 1) \g /dev/null
 CREATE TABLE alone (age int NOT NULL);
 INSERT INTO alone SELECT i % 3 FROM generate_series(1, 30) i;
 SELECT dp_protect('alone', dataset => :'schema') \g /dev/null

@@ -28,6 +28,7 @@ CREATE TABLE call (pid int NOT NULL, kind varchar(8) NOT NULL);
 INSERT INTO trip SELECT i, i % 50, 'w' || i % 3 FROM generate_series(1, 200) AS i;
 INSERT INTO call SELECT i % 50, 'k' || i % 3 FROM generate_series(1, 200) AS i;
 SELECT dp_protect('trip', unit => 'pid', dataset => :'schema'), dp_protect('call', unit => 'pid', dataset => :'schema') \g /dev/null
+SELECT dp_declare('trip', max_rows => 1), dp_declare('call', max_rows => 1) \g /dev/null
 RESET ROLE;
 SET ROLE :analyst;
 SELECT round(dp_avg(n, 0, 20), 3) FROM (SELECT pid, count(*) AS n FROM (SELECT DISTINCT v.pid, c.kind FROM trip v JOIN call c ON c.pid = v.pid) d GROUP BY pid) t;

@@ -9,6 +9,7 @@ SET ROLE :owner;
 CREATE TABLE visit (who int NOT NULL, ward text NOT NULL, cost int);
 INSERT INTO visit SELECT i % 100, (ARRAY['A','B'])[1 + i % 2], i % 50 FROM generate_series(1, 1000) i;
 SELECT dp_protect('visit', unit => 'who', dataset => :'schema') \g /dev/null
+SELECT dp_declare('visit', max_rows => 1) \g /dev/null
 SELECT dp_declare('visit', 'ward', keys => ARRAY['A','B']) \g /dev/null
 CREATE VIEW by_ward AS SELECT ward, dp_count(1, 0.7) AS n, dp_error(dp_count(1, 0.7)) AS e, dp_avg(age) AS a FROM person GROUP BY ward;
 CREATE FUNCTION wards(low int) RETURNS TABLE (w text, n bigint, e float8) LANGUAGE sql STABLE

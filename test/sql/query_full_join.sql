@@ -28,6 +28,7 @@ SELECT dp_protect('patient', unit => 'id', dataset => :'schema'), dp_protect('vi
 	dp_protect('letter', unit => 'code', dataset => :'schema'), dp_protect('nobody', dataset => :'schema'), dp_protect('other', unit => 'unit', dataset => :'schema' || '2') \g /dev/null
 SELECT dp_declare('patient', 'town', keys => ARRAY['town0', 'town1', 'town2']), dp_declare('visit', 'town', keys => ARRAY['town0', 'town2', 'town3']), dp_declare('patient', 'age', lower => 0, upper => 10),
 	dp_declare('visit', 'cost', lower => -5, upper => 12), dp_declare('visit', 'k', lower => 0, upper => 4) \g /dev/null
+SELECT dp_declare('visit', max_rows => 1), dp_declare('rating', max_rows => 1) \g /dev/null
 RESET ROLE;
 
 \set file :abs_srcdir '/sql/include/compare.psql'

@@ -10,6 +10,7 @@ SET ROLE :owner;
 CREATE TABLE visit (id int PRIMARY KEY, unit int, clinic int, cost int, k int, note text);
 INSERT INTO visit SELECT i, nullif(i % 100, 99), i % 7, i % 50, i % 3, repeat('n', i % 5) FROM generate_series(1, 1000) i;
 SELECT dp_protect('visit', unit => 'unit', dataset => :'schema') \g /dev/null
+SELECT dp_declare('visit', max_rows => 1) \g /dev/null
 SELECT dp_declare('visit', 'k', lower => 0, upper => 2) \g /dev/null
 SELECT dp_declare('visit', 'cost', lower => 0, upper => 50) \g /dev/null
 CREATE TABLE clinic (gone int, id int, city text, large boolean, label text);

@@ -14,6 +14,7 @@ INSERT INTO hit SELECT u, CASE WHEN u % 10 = 0 AND i = 2 THEN NULL WHEN u % 10 =
 FROM generate_series(1, 90) u, generate_series(0, 2) i, generate_series(1, 2) j WHERE i * 4611686018427387900.0 + u % 3 - 1 < 9223372036854775808.0 - 5 AND (i > 0 OR u % 3 > 0);
 INSERT INTO hit SELECT 1000 + u, 77 + u, 0, 5, '2026-02-20', 'A' FROM generate_series(1, 3) u;
 SELECT dp_protect('hit', unit => 'u', dataset => :'schema') \g /dev/null
+SELECT dp_declare('hit', max_rows => 1) \g /dev/null
 SELECT dp_declare('hit', 'k', lower => 0, upper => 9223372036854775801) \g /dev/null
 SELECT dp_declare('hit', 'kind', lower => 0, upper => 3) \g /dev/null
 SELECT dp_declare('hit', 'x', lower => 0, upper => 2147483647) \g /dev/null

@@ -60,6 +60,7 @@ INSERT INTO body SELECT i, i % 7, (ARRAY['s', 'm', 'l'])[1 + i % 3]::measure, nu
 CREATE TABLE stay (pid int NOT NULL, cost int NOT NULL);
 INSERT INTO stay SELECT i, i % 50 FROM generate_series(1, 60) AS i;
 SELECT dp_protect('body', unit => 'id', dataset => :'schema'), dp_protect('stay', unit => 'pid', dataset => :'schema') \g /dev/null
+SELECT dp_declare('stay', max_rows => 1) \g /dev/null
 RESET ROLE;
 SET ROLE :analyst;
 SELECT v.pid IS NULL AS none, dp_count(*) FROM body p LEFT JOIN stay v ON v.pid = p.id GROUP BY 1 ORDER BY 1;

@@ -17,6 +17,7 @@ INSERT INTO visit (u, city, n, x, day, note, code, gap) SELECT 100 + u, 'only ' 
 -- one unit in a thousand cities, and in Rome
 INSERT INTO visit (u, city, n, x) SELECT 200, coalesce('far ' || nullif(j, 0), 'Rome'), 1, 1 FROM generate_series(0, 999) j;
 SELECT dp_protect('visit', unit => 'u', dataset => :'schema') \g /dev/null
+SELECT dp_declare('visit', max_rows => 1) \g /dev/null
 RESET ROLE;
 
 SET ROLE :analyst;

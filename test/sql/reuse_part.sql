@@ -19,6 +19,7 @@ SET ROLE :owner;
 CREATE TABLE visit (who int NOT NULL, ward text NOT NULL, cost int, code text NOT NULL);
 INSERT INTO visit SELECT i % 100, (ARRAY['A','B'])[1 + i % 2], i % 50, 'c' || i % 3 FROM generate_series(1, 1000) i;
 SELECT dp_protect('visit', unit => 'who', dataset => :'schema') \g /dev/null
+SELECT dp_declare('visit', max_rows => 1) \g /dev/null
 SELECT dp_declare('visit', 'ward', keys => ARRAY['A','B']) \g /dev/null
 SELECT dp_declare('visit', 'cost', 0, 50) \g /dev/null
 RESET ROLE;

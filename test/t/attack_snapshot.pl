@@ -52,7 +52,7 @@ for my $how ('ADD PRIMARY KEY (pid)', 'ADD UNIQUE (pid)')
 owner('CREATE TABLE sale (id int NOT NULL, day date NOT NULL, pid int NOT NULL, PRIMARY KEY (id, day)) PARTITION BY RANGE (day);'
 	  . ' CREATE TABLE sale_all PARTITION OF sale DEFAULT; CREATE TABLE sold (id int NOT NULL, day date NOT NULL);'
 	  . " INSERT INTO sale SELECT i, date '2024-01-01', i FROM generate_series(1, 9) i; INSERT INTO sold SELECT id, day FROM sale;"
-	  . " SELECT dp_protect('sale', unit => 'pid', dataset => 'hospital'), dp_protect('sold', unit => '(id, day) -> sale.pid', dataset => 'hospital')");
+	  . " SELECT dp_protect('sale', unit => 'pid', dataset => 'hospital'), dp_protect('sold', unit => '(id, day) -> sale.pid', dataset => 'hospital', max_total => 1)");
 for my $how ('ALTER TABLE sale DROP CONSTRAINT sale_pkey; ALTER TABLE sale ADD PRIMARY KEY (id, day)',
 	"CREATE TABLE sale_new (LIKE sale INCLUDING INDEXES); ALTER TABLE sale ATTACH PARTITION sale_new FOR VALUES FROM ('2024-02-01') TO ('2024-03-01')")
 {

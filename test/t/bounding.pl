@@ -417,8 +417,8 @@ foreach my $case ([ 1, 1, 1 ], [ 7, 1, 7 ], [ 1, 3, 3 ], [ 5, 4, 20 ], [ 5, 4, 1
 		is((explained("$settings; SET dp_pg.epsilon = '10'", "SELECT dp_count(*) FROM $relation"))[0][1], $m, "one group, $relation") if !$replaced;
 	}
 }
-like(bounded(5, 4, 'EXPLAIN SELECT k, dp_count(*) FROM whole GROUP BY k'), qr/Contribution Bound: at most 5 rows of a unit in each of at most 4 groups/, 'EXPLAIN tells the bounds');
-like((as($node, 'analyst', 'EXPLAIN SELECT dp_count(*) FROM whole'))[0], qr/Contribution Bound: at most 1 row of a unit$/m, 'which are 1 unless somebody says otherwise');
+like(bounded(5, 4, 'EXPLAIN SELECT k, dp_count(*) FROM whole GROUP BY k'), qr/Contribution Bound: at most 20 rows of a unit, in at most 4 groups, at most 5 in each \(max_keys, max_rows set\)/, 'EXPLAIN tells the bounds');
+is(sqlstate($node, 'analyst', 'EXPLAIN SELECT dp_count(*) FROM whole'), '22023', 'and refuses where nobody says one');
 unlike((as($node, 'analyst', 'EXPLAIN SELECT dp_count(*) FROM patients'))[0], qr/Contribution Bound/, 'and none where each unit has one row');
 is((explained('SET dp_pg.max_rows = 9; SET dp_pg.max_keys = 9', 'SELECT dp_count(*) FROM patients'))[0][1], 1, 'whatever the settings');
 
@@ -434,6 +434,7 @@ my %linear = (
 	'weights of rows' => q{SELECT * FROM dp_sparse_vector('whole', ARRAY['0.5'], threshold => 5, epsilon => 1)},
 	'synthesize' => q{SELECT * FROM dp_synthesize('whole', columns => ARRAY['k'], marginals => 1, epsilon => 1, method => 'mwem', rows => 10) AS t (k int)});
 my $spent = q{SELECT coalesce(sum(epsilon), 0) FROM dp_pg.ledger};
+value($node, "SET SESSION AUTHORIZATION owner; SELECT dp_declare('whole', max_rows => 1)");
 foreach my $what (sort keys %linear)
 {
 	my $before = value($node, $spent);

@@ -25,14 +25,14 @@ SELECT dp_grant('staff', 'h', epsilon => 4);
 SELECT dp_limit('h', epsilon => 50, delta => 1e-5);
 CREATE TABLE visit (person int, day date);
 SELECT dp_protect('visit', unit => 'person', dataset => 'h', rows => 1000);
-SELECT dp_declare('visit', max_rows => 3, max_keys => 2147483647, min_units => 7);
+SELECT dp_declare('visit', max_rows => 3, max_keys => 2147483647, max_total => 50, min_units => 7);
 CREATE TABLE purchase (gone int, person int NOT NULL, id int, day date, PRIMARY KEY (id, day)) PARTITION BY RANGE (day);
 ALTER TABLE purchase DROP gone;
 CREATE TABLE purchase_all PARTITION OF purchase DEFAULT;
 CREATE TABLE line (id int NOT NULL, gone int, day date NOT NULL);
 ALTER TABLE line DROP gone;
 SELECT dp_protect('purchase', unit => 'person', dataset => 'h');
-SELECT dp_protect('line', unit => '(id, day) -> purchase.person', dataset => 'h');
+SELECT dp_protect('line', unit => '(id, day) -> purchase.person', dataset => 'h', max_total => 9);
 EOT
 
 # Two rows that carry one name: erin gave it up and has asked nothing since.
@@ -70,14 +70,14 @@ command_ok(
 	],
 	'restore into the same cluster');
 is(value($source, "SELECT has_table_privilege('alice', 'dp_pg.answers', 'SELECT')", 'other'), 'f', 'REVOKE on a view of the extension is dumped');
-my $said = 'SELECT relid, unit, rows, max_rows, max_keys, min_units, relid = relid_origin FROM dp_pg.relation WHERE rows IS NOT NULL';
+my $said = 'SELECT relid, unit, rows, max_rows, max_keys, max_total, min_units, relid = relid_origin FROM dp_pg.relation WHERE rows IS NOT NULL';
 # Columns of a path have other numbers where dropped ones are no more.
 my $path = 'SELECT relid, unit, unit_attnum, unit_more, unit_more_attnums, unit_through,'
   . ' unit_key, unit_key_attnum, unit_key_more, unit_key_more_attnums'
   . ' FROM dp_pg.relation WHERE unit_through IS NOT NULL';
 is($source->safe_psql('postgres', $path), 'line|id|1|{day}|{3}|purchase|id|3|{day}|{4}', 'a path at the source');
 is($source->safe_psql('other', $path), 'line|id|1|{day}|{2}|purchase|id|2|{day}|{3}', 'and restored');
-is($source->safe_psql('other', $said), 'visit|person|1000|3|2147483647|7|t',
+is($source->safe_psql('other', $said), 'visit|person|1000|3|2147483647|50|7|t',
 	'declarations too');
 is($source->safe_psql('other', 'SELECT count(*) FROM dp_pg.ledger'),
 	3, 'the ledger is there');
@@ -124,7 +124,7 @@ command_ok(
 		$target->connstr('postgres'), '-f', $dump
 	],
 	'restore into another cluster');
-is($target->safe_psql('postgres', $said), 'visit|person|1000|3|2147483647|7|t',
+is($target->safe_psql('postgres', $said), 'visit|person|1000|3|2147483647|50|7|t',
 	'declarations are there');
 is($target->safe_psql('postgres', $path), 'line|id|1|{day}|{2}|purchase|id|2|{day}|{3}', 'and the path');
 is($target->safe_psql('postgres', 'SELECT count(*) FROM dp_pg.ledger'),

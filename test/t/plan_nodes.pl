@@ -177,7 +177,7 @@ CREATE TABLE person (id int PRIMARY KEY, g int NOT NULL, t text COLLATE "C");
 CREATE TABLE event (pid int NOT NULL, c int NOT NULL, x int, y int, t text COLLATE "C");
 CREATE TABLE bill (pid int NOT NULL, c int NOT NULL);
 CREATE TABLE place (id int PRIMARY KEY, kind text COLLATE "C", name text COLLATE "C", n int);
-SELECT dp_protect('person', unit => 'id', dataset => 'joined'), dp_protect('event', unit => 'pid', dataset => 'joined'), dp_protect('bill', unit => 'pid', dataset => 'joined');
+SELECT dp_protect('person', unit => 'id', dataset => 'joined'), dp_protect('event', unit => 'pid', dataset => 'joined', max_total => 1), dp_protect('bill', unit => 'pid', dataset => 'joined', max_total => 1);
 EOT
 my $both = 'event e JOIN person p ON p.id = e.pid';
 my $lookups = "$both JOIN place a ON a.id = e.c JOIN place b ON b.id = p.g";

@@ -21,7 +21,7 @@ package Pool
 
 my $node = ledger_node('pooling');
 my @settings = map { "dp_pg.$_" }
-  qw(delta epsilon max_keys max_rows mechanism publish_schema reuse split
+  qw(delta epsilon max_keys max_rows max_total mechanism publish_schema reuse split
 	 suppress transparent);
 my $count = 'SELECT dp_count(*) IS NOT NULL FROM people';
 my @running;

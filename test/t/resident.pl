@@ -39,12 +39,12 @@ INSERT INTO persons SELECT i, (i < 500)::int, 'n' || i, repeat(md5(i::text), 100
 SELECT dp_protect('persons', dataset => 'hospital');
 CREATE TABLE stays (person int, n int NOT NULL, word varchar(2), note text);
 INSERT INTO stays SELECT CASE WHEN i % 2 = 0 THEN 7 ELSE 8 + i % 500 END, i, 'ab', i || repeat('abcdefgh', 20) FROM generate_series(1, 2000) i;
-SELECT dp_protect('stays', unit => 'person', dataset => 'hospital');
+SELECT dp_protect('stays', unit => 'person', dataset => 'hospital', max_total => 1);
 CREATE TABLE even (unit int NOT NULL, x int NOT NULL) WITH (parallel_workers = 2);
 INSERT INTO even SELECT i % 1000, i % 10 FROM generate_series(1, 300000) i;
 CREATE TABLE crowded (LIKE even) WITH (parallel_workers = 2);
 INSERT INTO crowded SELECT CASE WHEN i > 100000 THEN 7 ELSE i % 1000 END, i % 10 FROM generate_series(1, 300000) i;
-SELECT dp_protect(r, unit => 'unit', dataset => 'hospital', rows => 10000000) FROM unnest('{even,crowded}'::regclass[]) r;
+SELECT dp_protect(r, unit => 'unit', dataset => 'hospital', rows => 10000000, max_total => 1) FROM unnest('{even,crowded}'::regclass[]) r;
 RESET SESSION AUTHORIZATION;
 EOT
 value($node, 'VACUUM (FREEZE)');

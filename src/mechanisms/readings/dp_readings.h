@@ -34,13 +34,13 @@ extern dp_axis *dp_readings_make_axis(Oid relid, const char *column,
  * A reading is verified as a private query is, and then waits.  Making it
  * reads no private row and charges nothing.
  *
- * A unit coming or going moves every count by at most `sensitivity`, all
- * counts the same way; a unit replaced moves it by at most `sensitivity` too,
+ * A unit coming or going moves every count by at most dp_readings_rows(), all
+ * counts the same way; a unit replaced moves it by at most as much, too,
  * either way.  It is 1 where a unit has one row.  Where it may have many it is
- * m: of its c rows for which a predicate holds min(c, m) count, for each
- * predicate separately; in tables m of its rows count, which are chosen anew
- * whenever the reading runs, the same ones in all tables (doc/theory.md T135,
- * T136).
+ * T, how many of its rows count: of its c rows for which a predicate holds
+ * min(c, T) count, for each predicate separately; in tables T of its rows
+ * count, which are chosen anew whenever the reading runs, the same ones in all
+ * tables (doc/theory.md T135, T136).
  */
 typedef struct dp_reading
 {
@@ -48,7 +48,7 @@ typedef struct dp_reading
 	Oid			base;			/* the protected relation under relid */
 	char	   *dataset;
 	dp_ledger_standing standing;
-	uint64		sensitivity;
+	uint64		rows;			/* see dp_readings_rows */
 	bool		many;			/* units may have many rows */
 	int64		fingerprint;
 	int64		ncounts;
@@ -85,6 +85,11 @@ extern dp_reading *dp_readings_of_whole_tables(Oid relid, int naxes,
 											   int ntables,
 											   const dp_reading_table *tables);
 
+/*
+ * How many rows of a unit count.  Errors: 22023 if they need a bound and
+ * nobody says one; whatever is charged asks first.
+ */
+extern uint64 dp_readings_rows(const dp_reading *reading);
 /*
  * Let `rows` rows of a unit count, whatever settings and declarations now say:
  * a session keeps the bound that it was opened with.  Nothing changes where

@@ -351,7 +351,7 @@ dp_readings_block_conditions(const dp_block *block)
  * Where one unit has one row (the block's verification says so) it moves a
  * count by 1 at most, and the sum of its weight as a number of rows too.
  * Where it may have many the inner query gives rows, which are bounded where
- * they are read (reading_use.c), so that it moves a count by m at most.
+ * they are read (reading_use.c), so that it moves a count by T at most.
  * What the relation joins, and rows that are gathered by unit, are read as
  * those of a release are.
  * ----------------
@@ -413,8 +413,13 @@ make_reading(Oid relid, Query *query)
 	reading->base = block->relid;
 	reading->dataset = block->dataset;
 	reading->many = block->many && !block->single;
-	reading->sensitivity = reading->many ?
-		(uint64) Max(dp_prepare_unit_bounds(block).rows, 1) : 1;
+	reading->rows = 1;
+	if (reading->many)
+	{
+		dp_unit_bounds bounds = dp_prepare_unit_bounds(block);
+
+		reading->rows = OidIsValid(bounds.missing) ? 0 : Max(bounds.total, 1);
+	}
 	reading->fingerprint = block->fingerprint;
 	reading->plan = palloc0(sizeof(struct dp_reading_plan));
 	reading->plan->block = block;
@@ -477,7 +482,16 @@ void
 dp_readings_set_rows(dp_reading *reading, uint64 rows)
 {
 	if (reading->many)
-		reading->sensitivity = rows;
+		reading->rows = rows;
+}
+
+/* dp_readings_rows: see dp_readings.h. */
+uint64
+dp_readings_rows(const dp_reading *reading)
+{
+	if (reading->rows == 0)
+		dp_prepare_raise_unbounded(reading->plan->block, NULL);
+	return reading->rows;
 }
 
 /* dp_readings_rows_text: see dp_readings.h. */
@@ -487,9 +501,9 @@ dp_readings_rows_text(const dp_reading *reading)
 	if (!reading->many)
 		return "";
 	return psprintf("  Of each privacy unit at most " UINT64_FORMAT " row%s "
-					"count%s.", reading->sensitivity,
-					reading->sensitivity == 1 ? "" : "s",
-					reading->sensitivity == 1 ? "s" : "");
+					"count%s.", dp_readings_rows(reading),
+					reading->rows == 1 ? "" : "s",
+					reading->rows == 1 ? "s" : "");
 }
 
 /*
@@ -821,7 +835,7 @@ dp_reading_sql_rows_of_unit(PG_FUNCTION_ARGS)
 	const dp_reading *reading =
 	dp_readings_of_predicates(PG_GETARG_OID(0), list_make1("true"));
 
-	PG_RETURN_INT64((int64) reading->sensitivity);
+	PG_RETURN_INT64((int64) dp_readings_rows(reading));
 }
 
 /* ----------------

@@ -568,12 +568,13 @@ find_way(const dp_reading *reading, const dp_joined_sizes *joined)
 		return block;
 	if (reading->many)
 		dp_joined_notice_rows_lost(block, joined->matched,
-								   (int64) reading->sensitivity);
+								   (int64) dp_readings_rows(reading));
 	return dp_run_choose_gathering(block, reading->many ?
 								   rows_bytes(counted(reading->plan, true),
 											  block->unit_type) : 0,
 								   reading->many ?
-								   (int64) reading->sensitivity : 1, joined);
+								   (int64) dp_readings_rows(reading) : 1,
+								   joined);
 }
 
 static void
@@ -585,7 +586,7 @@ fill_data(const dp_reading *reading, const dp_reading_use *use,
 	job->size = MAXALIGN(sizeof(reading_data)) + use->size;
 	data = palloc_extended(job->size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	data->ncounts = reading->ncounts;
-	data->rows = reading->many ? (int64) reading->sensitivity : 0;
+	data->rows = reading->many ? (int64) dp_readings_rows(reading) : 0;
 	data->unit_type = reading->plan->block->unit_type;
 	data->joined = *joined;
 	data->pieces = pieces;

@@ -461,7 +461,7 @@ check_reading(const dp_session *session, const dp_reading *reading)
 					 "belongs to another dataset.");
 	if (reading->standing.replace_one != terms->replace_one)
 		raise_fate(DP_SESSION_NEIGHBOURS, session->id, terms);
-	if (reading->sensitivity > terms->sensitivity)
+	if (dp_readings_rows(reading) > terms->sensitivity)
 		raise_closed(session->id, "One unit can change a count by "
 					 "more than when the session was opened.");
 }

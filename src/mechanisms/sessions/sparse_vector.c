@@ -208,7 +208,7 @@ plan_sparse(dp_sparse_call *call, const dp_reading *reading,
 
 	dp_ledger_check_price(&reading->standing, reading->dataset,
 						  request->epsilon);
-	request->sensitivity = reading->sensitivity;
+	request->sensitivity = dp_readings_rows(reading);
 	request->monotone = !reading->standing.replace_one;
 	request->questions = questions;
 	request->cutoff = Min(request->cutoff, questions);
@@ -221,7 +221,7 @@ plan_sparse(dp_sparse_call *call, const dp_reading *reading,
 	terms->cutoff = (int32) request->cutoff;
 	terms->beta = dp_accounting_fixed_approx(request->beta);
 	terms->replace_one = reading->standing.replace_one;
-	terms->sensitivity = reading->sensitivity;
+	terms->sensitivity = dp_readings_rows(reading);
 	call->rows = dp_readings_rows_text(reading);
 	snprintf(call->mechanism, DP_MECHANISM_LENGTH,
 			 "sparse vector, %s: threshold " INT64_FORMAT

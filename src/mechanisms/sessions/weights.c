@@ -232,9 +232,9 @@ charge_count(void *context)
 	strlcpy(request.mechanism, "discrete Laplace: n of multiplicative weights",
 			DP_MECHANISM_LENGTH);
 	request.charge.epsilon = charge->price;
-	dp_base_check_status(dp_accounting_rho_from_laplace(reading->sensitivity,
-														&charge->epsilon,
-														&request.charge.rho),
+	dp_base_check_status(dp_accounting_rho_from_laplace(
+							dp_readings_rows(reading), &charge->epsilon,
+							&request.charge.rho),
 						 "charge the number of rows");
 	request.releases = 1;
 	request.fingerprint = reading->fingerprint;
@@ -305,7 +305,7 @@ weights_fill_terms(const weights_call *call, const dp_reading *reading,
 	terms->kind = DP_SESSION_WEIGHTS;
 	terms->relid = call->relid;
 	namestrcpy(&terms->dataset, reading->dataset);
-	terms->sensitivity = reading->sensitivity;
+	terms->sensitivity = dp_readings_rows(reading);
 	terms->threshold = call->plan.threshold;
 	terms->questions = call->request.questions;
 	terms->cutoff = (int32) call->plan.updates;
@@ -398,7 +398,7 @@ dp_session_sql_weights_open(PG_FUNCTION_ARGS)
 	dp_ledger_check_price(&reading->standing, reading->dataset, call.epsilon);
 	if (call.request.n == 0)
 		count_rows(&call, reading);
-	call.request.sensitivity = reading->sensitivity;
+	call.request.sensitivity = dp_readings_rows(reading);
 	dp_accounting_functions_weights(&call.request,
 									call.request.epsilon < call.epsilon,
 						   &call.plan);

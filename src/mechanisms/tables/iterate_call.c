@@ -144,7 +144,7 @@ notice_alpha(const dp_iterate_terms *terms, double alpha)
 static dp_status
 plan_pure(dp_iteration *s)
 {
-	uint64		sensitivity = s->reading->sensitivity;
+	uint64		sensitivity = dp_readings_rows(s->reading);
 	dp_rational parts = {2 * (dp_uint128) s->terms.rounds, 1};
 	dp_rational part;
 	dp_fixed	choice = 0;
@@ -193,7 +193,7 @@ static dp_status
 plan_gaussian(dp_iteration *s)
 {
 	dp_filter	filter = dp_ledger_charge_filter(&s->reading->standing);
-	dp_generator_terms counts = {.sensitivity = s->reading->sensitivity};
+	dp_generator_terms counts = {.sensitivity = dp_readings_rows(s->reading)};
 	dp_generator_step step;
 	dp_fixed	rho = 0;
 	dp_status	status;
@@ -754,9 +754,9 @@ prepare_again(dp_iteration *s)
 {
 	find_again(s->own);
 	iterate_prepare(s);
-	if (s->reading->sensitivity == s->own->sensitivity)
+	if (dp_readings_rows(s->reading) == s->own->sensitivity)
 		return;
-	s->own->sensitivity = s->reading->sensitivity;
+	s->own->sensitivity = dp_readings_rows(s->reading);
 	ereport(NOTICE,
 			(errmsg("from round %d on other settings hold", s->own->round),
 			 errdetail("%s", iterate_bounds_text(s))));
@@ -797,7 +797,7 @@ own_run(dp_iteration *s)
 	bool		more = true;
 	int64		i;
 
-	s->own->sensitivity = s->reading->sensitivity;
+	s->own->sensitivity = dp_readings_rows(s->reading);
 	for (i = 0; i < s->terms.cells; i++)
 		s->probability[i] = 1 / (double) s->terms.cells;
 	for (s->own->round = 1; more && s->own->round <= s->own->updates;
@@ -1015,7 +1015,7 @@ default_rounds(const dp_iteration *s)
 		rounds = pow((double) s->terms.n *
 					 dp_accounting_fixed_approx(s->epsilon_fixed) *
 					 sqrt(log((double) s->terms.cells)) /
-					 (10 * (double) s->reading->sensitivity *
+					 (10 * (double) dp_readings_rows(s->reading) *
 					  log(2.0 + (double) s->terms.queries)), 2.0 / 3);
 	return rounds < 1 ? 1 : rounds > DP_ITERATE_ROUNDS ? DP_ITERATE_ROUNDS :
 		(int) rounds;

@@ -692,7 +692,7 @@ dp_synth_sql_net(PG_FUNCTION_ARGS)
 	s.standing = s.reading->standing;
 	s.fingerprint = s.reading->fingerprint;
 	s.grid = dp_base_make_grid(0);
-	s.sensitivity = s.reading->sensitivity;
+	s.sensitivity = dp_readings_rows(s.reading);
 	net_plan_price(fcinfo, &s, 3);
 	read_candidates(fcinfo, &s, 1, 4, (int) s.reading->ncounts);
 	fill_choice(&s, &choice);

@@ -707,7 +707,7 @@ best_size(FunctionCallInfo fcinfo, smalldb *s)
 	terms.universe = (uint64) s->universe->size;
 	terms.queries = (uint64) s->queries.n;
 	terms.n = (double) s->n;
-	terms.epsilon = epsilon_of(s) / (double) s->reading->sensitivity;
+	terms.epsilon = epsilon_of(s) / (double) dp_readings_rows(s->reading);
 	terms.beta = BETA;
 	size = smalldb_best_size(&terms);
 	s->alpha = smalldb_alpha(terms.queries, size);
@@ -857,8 +857,8 @@ smalldb_plan_price(smalldb *s)
 		if (status == DP_OK)
 			status = dp_numbers_rational_multiply(&whole, &rest, &s->epsilon);
 		if (status == DP_OK)
-			status = dp_accounting_rho_from_laplace(s->reading->sensitivity,
-													&s->count_epsilon, &rho);
+			status = dp_accounting_rho_from_laplace(
+				dp_readings_rows(s->reading), &s->count_epsilon, &rho);
 	}
 	if (status == DP_OK)
 		status = dp_accounting_rho_from_exponential(&s->epsilon,
@@ -866,7 +866,7 @@ smalldb_plan_price(smalldb *s)
 	if (status == DP_OK)
 		status = dp_noise_selection_rate(&s->epsilon, s->shape.size *
 										 s->shape.one *
-										 s->reading->sensitivity, false,
+										 dp_readings_rows(s->reading), false,
 										 &s->rate);
 	dp_base_check_status(status, "compute a charge");
 	s->charge.rho = dp_accounting_fixed_add(s->charge.rho, rho);
@@ -883,12 +883,12 @@ smalldb_choice_error(const smalldb *s)
 {
 	double		rest = dp_models_smalldb_log_candidates(s->shape.cells,
 														s->shape.size);
-	double		rows = (double) s->reading->sensitivity;
+	double		rows = (double) dp_readings_rows(s->reading);
 	dp_scale	scale;
 
 	if (s->count_epsilon.num == 0)
 		return 2 * rows * (rest - log(BETA)) / epsilon_of(s);
-	scale = dp_workload_count_scale(s->reading->sensitivity,
+	scale = dp_workload_count_scale(dp_readings_rows(s->reading),
 									&s->count_epsilon);
 	return 2 * rows * (rest - log(BETA / 2)) / epsilon_of(s) +
 		2 * dp_noise_laplace_error(&scale, BETA / 2);
@@ -1073,7 +1073,7 @@ draw(smalldb *s)
 	selection.rate = s->rate;
 	selection.n = s->n;
 	if (s->n == 0)
-		selection.count = dp_workload_count_scale(s->reading->sensitivity,
+		selection.count = dp_workload_count_scale(dp_readings_rows(s->reading),
 												  &s->count_epsilon);
 	selection.workers = smalldb_workers();
 	s->selected = palloc(offsetof(dp_tables_selected, cells) +

@@ -733,7 +733,7 @@ synthesize_read_request(FunctionCallInfo fcinfo, dp_synthesis *s)
 	synthesize_read_workload(fcinfo, s);
 	read_sizes(fcinfo, s);
 	s->reading = synthesis_reading(s);
-	s->terms.sensitivity = s->reading->sensitivity;
+	s->terms.sensitivity = dp_readings_rows(s->reading);
 	s->terms.replace_one = s->reading->standing.replace_one;
 	synthesize_plan_price(fcinfo, s);
 }

@@ -130,7 +130,7 @@ dp_workload_count_rows(dp_reading *reading, const dp_rational *epsilon,
 	dp_reading_use use = {DP_USE_NUMBER, &data, sizeof(data), NULL,
 	charge_number, take_number, &call};
 
-	data.scale = dp_workload_count_scale(reading->sensitivity, epsilon);
+	data.scale = dp_workload_count_scale(dp_readings_rows(reading), epsilon);
 	data.least = least;
 	data.most = most;
 	dp_readings_run(reading, &use);

@@ -356,6 +356,7 @@ extern bool dp_domains_narrows(Node *condition);
 
 extern bool dp_domains_find_interval(Node *expression, const dp_known *known,
 									 dp_interval *interval);
+extern bool dp_domains_lies_outside(const Var *column, const dp_known *known);
 
 /* ---- from a value to its place and back (key_value.c) ---- */
 

@@ -854,3 +854,29 @@ dp_domains_find_interval(Node *expression, const dp_known *known,
 	*interval = find(expression, known);
 	return dp_domains_interval_is_bounded(*interval);
 }
+
+/*
+ * dp_domains_lies_outside
+ *	  Whether conditions leave a column no values within its declared bounds
+ *	  but an end.
+ */
+bool
+dp_domains_lies_outside(const Var *column, const dp_known *known)
+{
+	dp_interval declared = bounds_find_column(column, known);
+	dp_interval asked = dp_domains_interval_everything();
+	ListCell   *lc;
+
+	foreach(lc, known->conditions)
+		asked = dp_domains_interval_meet_condition(asked, (Node *) column,
+												   lfirst(lc), known);
+	foreach(lc, known->filters)
+		asked = dp_domains_interval_meet_condition(asked, (Node *) column,
+												   lfirst(lc), known);
+	if (asked.empty || !dp_domains_interval_is_bounded(declared))
+		return false;
+	return (dp_numeric_compare(asked.low, declared.high) >= 0 &&
+			dp_numeric_compare(asked.high, declared.high) > 0) ||
+		(dp_numeric_compare(asked.high, declared.low) <= 0 &&
+		 dp_numeric_compare(asked.low, declared.low) < 0);
+}

@@ -322,7 +322,7 @@ classify_time(const Var *column, Oid relid, dp_key *key)
 		return false;
 	key->attnum = column->varattno;
 	key->nullable = !declared->no_nulls &&
-		!dp_rowsets_proved_not_null(relid, column->varattno, NULL);
+		!dp_protect_proved_not_null(relid, column->varattno, NULL);
 	return dp_domains_key_has_cells(key);
 }
 
@@ -341,7 +341,7 @@ note_column(Node *base, dp_key *key)
 	(void) dp_keys_classify((Node *) found, (Node *) found, key->relid,
 							key->base);
 	/* even if the declaration excludes NULL as a key */
-	key->base->nullable = !dp_rowsets_proved_not_null(key->relid,
+	key->base->nullable = !dp_protect_proved_not_null(key->relid,
 													  found->varattno, NULL);
 }
 
@@ -448,7 +448,7 @@ static bool
 has_null_group(Oid relid, AttrNumber attnum, const dp_attribute *declared)
 {
 	return (declared == NULL || !declared->no_nulls) &&
-		!dp_rowsets_proved_not_null(relid, attnum, NULL);
+		!dp_protect_proved_not_null(relid, attnum, NULL);
 }
 
 /* Is it a built-in comparison, which accepts all values that are not NULL? */
@@ -518,7 +518,7 @@ never_null(Node *node, Oid relid)
 			return ((Aggref *) node)->aggfnoid == F_COUNT_ ||
 				((Aggref *) node)->aggfnoid == F_COUNT_ANY;
 		case T_Var:
-			return dp_rowsets_proved_not_null(relid,
+			return dp_protect_proved_not_null(relid,
 											  ((Var *) node)->varattno,
 											  NULL);
 		case T_RelabelType:

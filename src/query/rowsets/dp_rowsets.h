@@ -145,6 +145,8 @@ typedef struct dp_unit_level
 
 extern List *dp_rowsets_unit_levels(const dp_block *block);
 extern List *dp_rowsets_row_leaves(const dp_block *block);
+extern bool dp_rowsets_adds_one(const dp_block *block,
+								const Bitmapset *leaves);
 
 /*
  * Whether each row is made of one row of each source; whether a row may be in
@@ -197,17 +199,7 @@ extern void dp_rowsets_recount_with(Query *query);
 extern Node *dp_rowsets_base(Query *query, Node *expression);
 
 /* ---- unit.c ---- */
-extern bool dp_rowsets_proved_not_null(Oid relid, AttrNumber attnum,
-									   Snapshot snapshot);
-
-/*
- * Whether the relation provably has one row per unit; and the refusal if not.
- */
-extern bool dp_rowsets_prove_one_row(const dp_relation *relation,
-									 Snapshot snapshot);
 extern dp_refusal *dp_rowsets_refuse_many(const dp_relation *relation);
-extern bool dp_rowsets_is_key(Oid relid, const List *columns,
-							  Snapshot snapshot);
 
 /* ---- the rows a block reads (rowset.c) ---- */
 

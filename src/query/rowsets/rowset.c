@@ -532,7 +532,7 @@ dp_rowsets_verify(Query *query, List *cte_stack, dp_rowset *rowset)
 	if (refusal != NULL)
 		return refusal;
 	rowset->many = rowset->grouped > 0 ||
-		!dp_rowsets_prove_one_row(rowset->relation, NULL) ||
+		!dp_protect_prove_one_row(rowset->relation, NULL) ||
 		(dp_rowsets_has_join(rowset) &&
 		 (rowset->relation->unit != NULL || dp_rowsets_joins_private(rowset)));
 	return NULL;

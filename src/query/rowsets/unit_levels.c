@@ -787,9 +787,8 @@ leaves_out_private(const dp_block *block)
  * then there may be one for either (doc/theory.md T159).
  */
 static bool
-leaf_adds_one(const RangeTblEntry *entry, const dp_block *block)
+leaf_adds_one(int number, const dp_block *block)
 {
-	int			number = dp_rowsets_leaf_number(entry);
 	Oid			relid = list_nth_oid(block->relids, number - 1);
 	ListCell   *lc;
 
@@ -798,7 +797,7 @@ leaf_adds_one(const RangeTblEntry *entry, const dp_block *block)
 		/* NULL: another session has just unprotected it */
 		const dp_relation *relation = dp_protect_lookup(relid);
 
-		return relation != NULL && dp_rowsets_prove_one_row(relation, NULL);
+		return relation != NULL && dp_protect_prove_one_row(relation, NULL);
 	}
 	foreach(lc, block->sources)
 	{
@@ -827,7 +826,8 @@ reads_unit_rows(const Query *level, const dp_block *block)
 
 		if (entry->rtekind == RTE_SUBQUERY ?
 			!has_unit_rows(entry->subquery, block) :
-			block == NULL || !leaf_adds_one(entry, block))
+			block == NULL ||
+			!leaf_adds_one(dp_rowsets_leaf_number(entry), block))
 			return false;
 	}
 	return true;
@@ -941,6 +941,22 @@ List *
 dp_rowsets_row_leaves(const dp_block *block)
 {
 	return list_choices(block->inner, block, false);
+}
+
+/*
+ * dp_rowsets_adds_one
+ *	  Whether each unit has at most one row made from these leaves, as the
+ *	  catalog has them now.
+ */
+bool
+dp_rowsets_adds_one(const dp_block *block, const Bitmapset *leaves)
+{
+	int			n = -1;
+
+	while ((n = bms_next_member(leaves, n)) >= 0)
+		if (!leaf_adds_one(n, block))
+			return false;
+	return true;
 }
 
 static bool

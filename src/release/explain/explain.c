@@ -266,7 +266,7 @@ run_describe(const dp_release_spec *spec, int n)
  * ----------------
  */
 
-#define COLUMNS 12
+#define COLUMNS 15
 #define REMEMBERED 100
 
 struct dp_past_release
@@ -279,6 +279,8 @@ struct dp_past_release
 	Oid		   *relations;		/* that were read */
 	int			n;
 	dp_description *values;
+	int64		bounds[3];		/* max_total, max_keys, max_rows; 0: a unit
+								 * has one row */
 };
 
 /* Releases of the statement that began at last_statement, oldest first. */
@@ -369,6 +371,12 @@ dp_explain_remember(const dp_release_spec *spec,
 	foreach(lc, list_union_oid(NIL, spec->block->relids))
 		if (OidIsValid(lfirst_oid(lc)))
 			past->relations[past->nrelations++] = lfirst_oid(lc);
+	if (spec->many && !spec->block->single)
+	{
+		past->bounds[0] = spec->max_total;
+		past->bounds[1] = spec->max_keys;
+		past->bounds[2] = spec->max_rows;
+	}
 	past->n = dp_prepare_count_values(spec);
 	past->values = palloc(sizeof(dp_description) * Max(past->n, 1));
 	MemoryContextSwitchTo(old);
@@ -436,6 +444,7 @@ put_release(ReturnSetInfo *result, int entry)
 	const dp_past_release *past = remembered[entry].past;
 	Datum		relations = show_relations(past);
 	int			i;
+	int			j;
 
 	for (i = 0; i < past->n; i++)
 	{
@@ -455,6 +464,11 @@ put_release(ReturnSetInfo *result, int entry)
 		values[9] = CStringGetTextDatum(d->scale);
 		values[10] = CStringGetTextDatum(d->error);
 		values[11] = relations;
+		for (j = 0; j < lengthof(past->bounds); j++)
+		{
+			values[12 + j] = Int64GetDatum(past->bounds[j]);
+			nulls[12 + j] = past->bounds[j] == 0;
+		}
 		tuplestore_putvalues(result->setResult, result->setDesc, values,
 							 nulls);
 	}
@@ -465,8 +479,8 @@ PG_FUNCTION_INFO_V1(dp_last_release);
 /*
  * dp_last_release
  *	  SQL: setof (ledger_id, at, dataset, value, mechanism, epsilon, delta,
- *	  rho, sensitivity, scale, error_95, relations), in the order of the
- *	  charges; no rows before the first release.
+ *	  rho, sensitivity, scale, error_95, relations, max_total, max_keys,
+ *	  max_rows), in the order of the charges; no rows before the first release.
  */
 Datum
 dp_last_release(PG_FUNCTION_ARGS)
@@ -748,7 +762,8 @@ explain_all_before(const dp_block *block, EState *estate, ExplainState *es)
 
 	foreach(lc, block->subqueries)
 		explain_before(block, lfirst(lc), "Subquery Before",
-					   "charged by itself", estate, es);
+					   dp_catalog_has_aggregate(lfirst(lc)) ?
+					   "charged by itself" : "of public rows", estate, es);
 	foreach(lc, block->sources)
 	{
 		const dp_joined *source = lfirst(lc);
@@ -770,20 +785,65 @@ explain_all_before(const dp_block *block, EState *estate, ExplainState *es)
 									 fanout), es);
 }
 
+/* ", max_keys": the names of the bounds from there; "" if none is. */
+static char *
+bounds_from(const dp_unit_bounds *b, dp_bound_origin from)
+{
+	return psprintf("%s%s%s", b->total_from == from ? ", max_total" : "",
+					b->keys_from == from ? ", max_keys" : "",
+					b->rows_from == from ? ", max_rows" : "");
+}
+
+/* " (max_total declared for orders; max_keys set)", or "". */
+static char *
+bounds_origin_text(const dp_unit_bounds *b)
+{
+	const char *declared = bounds_from(b, DP_BOUND_DECLARED);
+	const char *set = bounds_from(b, DP_BOUND_SET);
+	StringInfoData text;
+
+	if (declared[0] == '\0' && set[0] == '\0')
+		return "";
+	initStringInfo(&text);
+	if (declared[0] != '\0')
+		appendStringInfo(&text, "%s declared", declared + strlen(", "));
+	if (declared[0] != '\0' && OidIsValid(b->declared))
+		appendStringInfo(&text, " for %s", get_rel_name(b->declared));
+	if (set[0] != '\0')
+		appendStringInfo(&text, "%s%s set", text.len > 0 ? "; " : "",
+						 set + strlen(", "));
+	return psprintf(" (%s)", text.data);
+}
+
 /* The bound on the contribution of a unit with many rows. */
 static char *
 unit_bound_text(const dp_release_spec *spec)
 {
-	char	   *rows = psprintf("at most " INT64_FORMAT " row%s of a unit",
-								spec->max_rows,
-								spec->max_rows == 1 ? "" : "s");
+	dp_unit_bounds b = {0};
+	char	   *text;
 
+	if (!spec->block->single)
+		b = dp_prepare_unit_bounds(spec->block);
 	if (spec->nkeys == 0)
-		return rows;
-	return psprintf("%s in each of at most " INT64_FORMAT " group%s%s", rows,
-					spec->max_keys, spec->max_keys == 1 ? "" : "s",
-					spec->undeclared && spec->max_keys > 1 ?
-					", and no more than are released" : "");
+		b.keys_from = DP_BOUND_IMPLIED;
+	if (spec->nkeys == 0 && b.rows_from != DP_BOUND_IMPLIED &&
+		b.rows <= b.total)
+		b.total_from = DP_BOUND_IMPLIED;
+	else if (spec->nkeys == 0)
+		b.rows_from = DP_BOUND_IMPLIED;
+	b.rows = spec->max_rows;
+	b.keys = spec->max_keys;
+	b.total = spec->max_total;
+	if (dp_joined_counts_rows(spec->block))
+		text = dp_protect_bounds_text(&b, spec->nkeys > 0);
+	else if (spec->nkeys == 0)
+		return "a unit counts once";
+	else
+		text = psprintf("a unit counts once in each of at most " INT64_FORMAT
+						" group%s", b.keys, b.keys == 1 ? "" : "s");
+	return psprintf("%s%s%s", text, spec->undeclared && spec->max_keys > 1 ?
+					", and no more than are released" : "",
+					bounds_origin_text(&b));
 }
 
 /* The protected relations that are read, each once. */

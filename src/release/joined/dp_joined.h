@@ -98,6 +98,7 @@ extern Size dp_joined_bytes(const dp_joined_rows *rows);
 extern dp_joined_sizes dp_joined_get_sizes(const dp_joined_rows *rows);
 extern int	dp_joined_pieces(const dp_joined_rows *rows);
 extern const void *dp_joined_next(void *context, Size *size);
+extern bool dp_joined_counts_rows(const dp_block *block);
 extern void dp_joined_notice_rows_lost(const dp_block *block, int64 matched,
 									   int64 kept);
 extern void dp_joined_set_levels(const dp_block *block, Size row, Size public,

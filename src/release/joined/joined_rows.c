@@ -192,52 +192,73 @@ dp_joined_check_once(const dp_block *block, int64 fanout)
 
 /* ---- what is lost ---- */
 
-static bool
-counts_rows(const dp_block *block)
+/*
+ * dp_joined_counts_rows
+ *	  Whether some value depends on how many rows a unit has, as all do but
+ *	  numbers of units.
+ */
+bool
+dp_joined_counts_rows(const dp_block *block)
 {
 	ListCell   *lc;
 
 	foreach(lc, block->values)
-		if (!((const dp_value *) lfirst(lc))->of_units)
+	{
+		const dp_value *value = lfirst(lc);
+
+		if (value->kind != DP_AGG_COUNT || !value->of_units ||
+			dp_rowsets_aggregate(block,
+								 foreach_current_index(lc))->aggdistinct ==
+			NIL)
 			return true;
-	return block->values == NIL;
+	}
+	return false;
 }
 
-static void
-notice_keys_lost(int64 groups, int64 kept)
+/* What lets all rows that are made of one private row count, as SETs. */
+static char *
+settings_text(int64 rows, int64 groups, const dp_unit_bounds *kept)
 {
-	static bool told = false;
+	StringInfoData text;
 
-	if (told || client_min_messages > NOTICE)
-		return;
-	told = true;
-	ereport(NOTICE,
-			(errmsg("a joined row may be in " INT64_FORMAT " groups, and a "
-					"privacy unit counts in " INT64_FORMAT, groups, kept),
-			 errdetail("The group key is a column of what is joined; in which "
-					   "groups a unit counts is drawn at random."),
-			 errhint("SET dp_pg.max_keys = " INT64_FORMAT " lets one row "
-					 "count in all of them, with more noise.", groups)));
+	initStringInfo(&text);
+	if (rows > kept->total)
+		appendStringInfo(&text, "SET dp_pg.max_total = " INT64_FORMAT "; ",
+						 rows);
+	if (groups > kept->keys)
+		appendStringInfo(&text, "SET dp_pg.max_keys = " INT64_FORMAT "; ",
+						 groups);
+	if ((rows + groups - 1) / groups > kept->rows)
+		appendStringInfo(&text, "SET dp_pg.max_rows = " INT64_FORMAT "; ",
+						 (rows + groups - 1) / groups);
+	return text.data;
 }
 
+/*
+ * NOTICE, once in a connection for a query, if one private row makes more rows
+ * or groups than count of a unit; rows 0: these do not matter.
+ */
 static void
-notice_rows_lost(int64 rows, int64 kept, bool grouped)
+notice_lost(const dp_block *block, int64 rows, int64 groups,
+			const dp_unit_bounds *kept, bool grouped)
 {
-	static bool told = false;
+	const char *settings = settings_text(rows, groups, kept);
 
-	if (told || client_min_messages > NOTICE)
+	if (settings[0] == '\0' || client_min_messages > NOTICE ||
+		!dp_base_first_time(DP_FIRST_JOINED, block->fingerprint))
 		return;
-	told = true;
 	ereport(NOTICE,
-			(errmsg("a row may be joined with " INT64_FORMAT " rows, and of a "
-					"privacy unit " INT64_FORMAT " count%s", rows, kept,
-					grouped ? " in each group" : ""),
-			 grouped ? errdetail("Which of them count is drawn at random.") :
-			 errdetail("What a unit has beyond that counts nowhere."),
-			 errhint("SET dp_pg.max_rows = " INT64_FORMAT " lets all that "
-					 "one row makes count, with more noise; or join with "
-					 "rows that are unique in the join columns.",
-					 rows)));
+			(errmsg("a row of relation \"%s\" may be joined with "
+					INT64_FORMAT " rows%s; what counts is %s",
+					get_rel_name(block->relid), Max(rows, groups),
+					grouped ? psprintf(" in " INT64_FORMAT " group%s", groups,
+									   groups == 1 ? "" : "s") : "",
+					dp_protect_bounds_text(kept, grouped)),
+			 errdetail("What a unit has beyond that is left out; which groups "
+					   "count is drawn at random."),
+			 errhint("All that one row makes counts, with more noise, after "
+					 "%s Or join with rows that are unique in the join "
+					 "columns.", settings)));
 }
 
 /* How many groups the joined rows of one private row can be in. */
@@ -257,9 +278,9 @@ spread_groups(const dp_release_spec *spec, int64 matched)
 
 /*
  * dp_joined_notice_lost
- *	  Raise a NOTICE, once in a connection for each bound, if one private row
- *	  may be joined with more public rows than count of a unit.  `matched`: the
- *	  most rows it is joined with, at least 1.
+ *	  Raise a NOTICE if one private row may be joined with more public rows
+ *	  than count of a unit.  `matched`: the most rows it is joined with, at
+ *	  least 1.
  *
  * Levels that group and arms of UNION ALL are not considered.  The text
  * follows from public rows, the query, settings and declarations.
@@ -267,17 +288,15 @@ spread_groups(const dp_release_spec *spec, int64 matched)
 void
 dp_joined_notice_lost(const dp_release_spec *spec, int64 matched)
 {
-	int64		groups;
+	const dp_unit_bounds kept = {
+		.rows = spec->max_rows,.keys = spec->max_keys,.total = spec->max_total
+	};
 
-	if (!spec->many || spec->block->single ||
-		!dp_rowsets_joins_plainly(spec->block->inner))
-		return;
-	groups = spread_groups(spec, matched);
-	if (groups > spec->max_keys)
-		notice_keys_lost(groups, spec->max_keys);
-	if (counts_rows(spec->block) &&
-		(matched + groups - 1) / groups > spec->max_rows)
-		notice_rows_lost(matched, spec->max_rows, true);
+	if (spec->many && !spec->block->single &&
+		dp_rowsets_joins_plainly(spec->block->inner))
+		notice_lost(spec->block,
+					dp_joined_counts_rows(spec->block) ? matched : 0,
+					spread_groups(spec, matched), &kept, spec->nkeys > 0);
 }
 
 /*
@@ -287,8 +306,10 @@ dp_joined_notice_lost(const dp_release_spec *spec, int64 matched)
 void
 dp_joined_notice_rows_lost(const dp_block *block, int64 matched, int64 kept)
 {
-	if (dp_rowsets_joins_plainly(block->inner) && matched > kept)
-		notice_rows_lost(matched, kept, false);
+	const dp_unit_bounds bounds = {.rows = kept,.keys = 1,.total = kept};
+
+	if (dp_rowsets_joins_plainly(block->inner))
+		notice_lost(block, matched, 1, &bounds, false);
 }
 
 /* Expected rows of a unit in levels that group them. */
@@ -328,7 +349,7 @@ dp_joined_notice_room(int64 fanout, Size record, int64 counted, bool levels)
 					 "or a precision, or leave columns out.") :
 			 errhint("Cast computed texts and numerics to types with a length "
 					 "or a precision, leave columns out, or lower "
-					 "dp_pg.max_rows.")));
+					 "dp_pg.max_total.")));
 }
 
 /* ----------------

@@ -25,18 +25,10 @@
 
 /* ---- prepare.c ---- */
 
-/*
- * How many rows of a unit in one group count, in how many groups, and how many
- * in all of these.
- */
-typedef struct dp_unit_bounds
-{
-	int64		rows;
-	int64		keys;
-	int64		total;
-} dp_unit_bounds;
-
 extern dp_unit_bounds dp_prepare_unit_bounds(const dp_block *block);
+extern void dp_prepare_notice_outside(const dp_release_spec *spec);
+extern void dp_prepare_raise_unbounded(const dp_block *block,
+									   const dp_release_spec *spec);
 
 /*
  * The parameters of the aggregates, whose values dp_prepare_release takes as a

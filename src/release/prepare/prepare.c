@@ -7,6 +7,7 @@
 
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
@@ -22,6 +23,7 @@
 #include "../../measure/units/dp_units.h"
 #include "../../measure/aggregates/dp_aggregates.h"
 #include "../rights/dp_rights.h"
+#include "../joined/dp_joined.h"
 #include "dp_prepare.h"
 #include "prepare_internal.h"
 
@@ -163,69 +165,187 @@ check_cells(int64 groups, int64 width)
 				 errhint("Use fewer group keys, buckets or candidates.")));
 }
 
+/* ---- how much of a unit counts ---- */
+
+static void
+take_larger(int64 *bound, dp_bound_origin *from, int64 other,
+			dp_bound_origin other_from)
+{
+	if (other > *bound || (other == *bound && other_from > *from))
+		*from = other_from;
+	*bound = Max(*bound, other);
+}
+
+static void
+add_bound(int64 *bound, dp_bound_origin *from, int64 other,
+		  dp_bound_origin other_from)
+{
+	*bound = Min(*bound + other, PG_INT32_MAX);
+	*from = Max(*from, other_from);
+}
+
+/* Let `combine` put each number of b together with that of a. */
+static void
+combine_bounds(dp_unit_bounds *a, const dp_unit_bounds *b,
+			   void (*combine) (int64 *, dp_bound_origin *, int64,
+								dp_bound_origin))
+{
+	combine(&a->rows, &a->rows_from, b->rows, b->rows_from);
+	combine(&a->keys, &a->keys_from, b->keys, b->keys_from);
+	combine(&a->total, &a->total_from, b->total, b->total_from);
+}
+
 /*
  * The larger bounds of the relations in `leaves`, from which some rows are
- * made.
+ * made; `missing` if none has any and a unit may have many.  *declared: those
+ * that have some.
  */
 static dp_unit_bounds
-larger_bounds(const dp_block *block, const Bitmapset *leaves)
+larger_bounds(const dp_block *block, const Bitmapset *leaves, List **declared)
 {
-	dp_unit_bounds bounds = {0, 0, 0};
+	dp_unit_bounds bounds = {0};
+	bool		missing = false;
 	int			n = -1;
 
 	while ((n = bms_next_member(leaves, n)) >= 0)
 	{
 		Oid			relid = list_nth_oid(block->relids, n - 1);
-		int64		rows;
-		int64		keys;
+		const dp_relation *relation;
+		dp_unit_bounds own;
 
 		if (!OidIsValid(relid))
 			continue;
-		dp_protect_contribution(dp_rights_look_up(block, relid), &rows, &keys);
-		bounds.rows = Max(bounds.rows, rows);
-		bounds.keys = Max(bounds.keys, keys);
+		relation = dp_rights_look_up(block, relid);
+		own = dp_protect_contribution(relation);
+		combine_bounds(&bounds, &own, take_larger);
+		if (OidIsValid(own.declared))
+			*declared = list_append_unique_oid(*declared, own.declared);
+		if (!OidIsValid(own.missing) ||
+			(missing && dp_protect_prove_one_row(relation, NULL)))
+			continue;
+		missing = true;
+		bounds.missing = relid;
 	}
+	if (bounds.total == 0 && dp_rowsets_adds_one(block, leaves))
+		bounds.rows = bounds.keys = bounds.total = 1;
+	if (bounds.total > 0)
+		bounds.missing = InvalidOid;
 	return bounds;
+}
+
+/* What is set holds for the query as a whole. */
+static void
+apply_setting(int setting, int64 *bound, dp_bound_origin *from)
+{
+	if (setting == 0)
+		return;
+	*bound = setting;
+	*from = DP_BOUND_SET;
 }
 
 /*
  * dp_prepare_unit_bounds
- *	  How many rows and groups of a unit count, by the current settings and
- *	  declarations: the larger numbers of the relations that a row is made
- *	  from, and the sum over arms of UNION ALL. 0 and 0 if a unit has one row,
- *	  as it has if rows are grouped by unit.
+ *	  How much of a unit counts, by the current settings and declarations: the
+ *	  larger numbers of the relations that a row is made from, and the sum over
+ *	  arms of UNION ALL.  All 0 if a unit has one row, as it has if rows are
+ *	  grouped by unit; and with `missing` set if nobody says.
  */
 dp_unit_bounds
 dp_prepare_unit_bounds(const dp_block *block)
 {
-	dp_unit_bounds sum = {0, 0, 0};
+	dp_unit_bounds sum = {0};
+	List	   *declared = NIL;
+	int64		other;
 	ListCell   *lc;
 
 	if (!block->many || block->single || dp_rowsets_groups_once(block))
 		return sum;
 	foreach(lc, dp_rowsets_row_leaves(block))
 	{
-		dp_unit_bounds bounds = larger_bounds(block, lfirst(lc));
+		dp_unit_bounds bounds = larger_bounds(block, lfirst(lc), &declared);
 
-		sum.rows = Min(sum.rows + bounds.rows, PG_INT32_MAX);
-		sum.keys = Min(sum.keys + bounds.keys, PG_INT32_MAX);
+		combine_bounds(&sum, &bounds, add_bound);
+		if (OidIsValid(bounds.missing))
+			sum.missing = bounds.missing;
 	}
-	if (dp_setting_max_rows > 0)
-		sum.rows = dp_setting_max_rows;
-	if (dp_setting_max_keys > 0)
-		sum.keys = dp_setting_max_keys;
-	sum.total = sum.rows * sum.keys;
+	if (list_length(declared) == 1)
+		sum.declared = linitial_oid(declared);
+	apply_setting(dp_setting_max_rows, &sum.rows, &sum.rows_from);
+	apply_setting(dp_setting_max_keys, &sum.keys, &sum.keys_from);
+	apply_setting(dp_setting_max_total, &sum.total, &sum.total_from);
+	other = sum.total_from == DP_BOUND_SET ? sum.total :
+		sum.total_from == DP_BOUND_IMPLIED &&
+		(sum.rows_from == DP_BOUND_SET || sum.keys_from == DP_BOUND_SET) ?
+		1 : 0;
+	if (other > 0 && sum.rows_from == DP_BOUND_IMPLIED)
+		sum.rows = other;
+	if (other > 0 && sum.keys_from == DP_BOUND_IMPLIED)
+		sum.keys = other;
+	if (other > 0 && sum.total_from == DP_BOUND_IMPLIED)
+		sum.total = Min(sum.rows * sum.keys, PG_INT32_MAX);
 	return sum;
 }
 
 /*
+ * dp_prepare_raise_unbounded
+ *	  22023: nobody says how much of a unit counts; spec: what asked, or NULL
+ *	  for a reading.  Each way out in the hint works as it stands.
+ */
+void
+dp_prepare_raise_unbounded(const dp_block *block, const dp_release_spec *spec)
+{
+	Oid			relid = dp_prepare_unit_bounds(block).missing;
+	const dp_relation *relation = dp_rights_look_up(block, relid);
+	char	   *name = dp_protect_qualified_name(relid);
+	const char *without = "";
+
+	if (spec != NULL && relation->unit_steps == NIL)
+		without = psprintf("  Without one you can ask: SELECT %s(DISTINCT %s) "
+						   "FROM %s;", dp_setting_transparent ? "count" :
+						   "dp_count",
+						   quote_identifier(get_attname(relid,
+														relation->unit_attnum,
+														false)), name);
+	/* where dp_profile(relation) can measure one, the hint begins with it */
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("no bound says how many rows of one unit of relation "
+					"\"%s\" count", get_rel_name(relid)),
+			 errdetail("A unit (%s) may have many rows.  The noise must hide "
+					   "all that count, and rows beyond the bound are left "
+					   "out, so that there is no default.  Nothing was "
+					   "charged for it.", relation->unit),
+			 errhint("If, say, a unit has at most 50 rows, its owner declares "
+					 "it: SELECT dp_declare(%s, max_total => 50);  For your "
+					 "own queries: SET dp_pg.max_total = 50;%s",
+					 quote_literal_cstr(name), without)));
+}
+
+/*
+ * Whether the release needs a bound: on rows, if some value depends on how
+ * many there are, or on groups.
+ */
+static bool
+needs_bound(const dp_release_spec *spec)
+{
+	return !dp_prepare_is_free(spec) &&
+		(dp_joined_counts_rows(spec->block) || spec->undeclared ||
+		 spec->groups > 1);
+}
+
+/*
  * Limit the groups of a unit to those that exist; if some keys are not public,
- * their number is unknown.
+ * their number is unknown.  Predicates that are compared count in one group.
  */
 static void
 set_unit_bounds(dp_release_spec *spec, const dp_unit_bounds *bounds)
 {
-	if (!spec->block->many)
+	const dp_block *block = spec->block;
+	bool		predicates = block->values != NIL &&
+		((const dp_value *) linitial(block->values))->kind ==
+		DP_AGG_CONDITIONS;
+
+	if (!block->many)
 		return;
 	if (spec->nmeasures > DP_UNITS_COLUMNS)
 		ereport(ERROR,
@@ -234,9 +354,12 @@ set_unit_bounds(dp_release_spec *spec, const dp_unit_bounds *bounds)
 				 errdetail("Where a unit may have many rows, at most %d are "
 						   "possible.", DP_UNITS_COLUMNS),
 				 errhint("Ask in several queries.")));
+	if (OidIsValid(bounds->missing) && needs_bound(spec))
+		dp_prepare_raise_unbounded(block, spec);
 	spec->many = true;
 	spec->max_total = Max(bounds->total, 1);
-	spec->max_rows = Max(Min(bounds->rows, spec->max_total), 1);
+	spec->max_rows = predicates ? spec->max_total :
+		Min(Max(bounds->rows, 1), spec->max_total);
 	spec->max_keys = Max(Min(bounds->keys, spec->undeclared ?
 							 DP_RELEASED_KEYS_MAX : spec->groups), 1);
 	spec->max_total = Min(spec->max_total, spec->max_rows * spec->max_keys);
@@ -349,6 +472,91 @@ dp_prepare_release(dp_block *block, const dp_ledger_standing *standing,
 	spec->memory = dp_aggregates_memory(spec);
 	spec->row = dp_aggregates_row_memory(spec);
 	return spec;
+}
+
+/* ---- what declared bounds leave out though WHERE asks for it ---- */
+
+/* NOTICE, once in a connection for the relation of the column. */
+static void
+notice_clamped(const dp_measure *measure, const Var *column)
+{
+	const dp_known known = {measure->relids, measure->publics,
+	measure->conditions, measure->value->filters};
+	Oid			relid = list_nth_oid(measure->relids, column->varno - 1);
+	dp_attribute *declared;
+	char	   *name;
+
+	if (!OidIsValid(relid) || !dp_domains_lies_outside(column, &known) ||
+		client_min_messages > NOTICE ||
+		!dp_base_first_time(DP_FIRST_OUTSIDE, relid))
+		return;
+	declared = dp_protect_attribute(relid, column->varattno);
+	name = get_attname(relid, column->varattno, false);
+	ereport(NOTICE,
+			(errmsg("WHERE asks for values of column \"%s\" of relation "
+					"\"%s\" beyond its declared bounds", name,
+					get_rel_name(relid)),
+			 errdetail("These are %s and %s.  What is beyond counts as the "
+					   "nearer bound, so that %s says nothing of it.",
+					   declared->lower, declared->upper,
+					   get_func_name(measure->aggregate->aggfnoid)),
+			 errhint("Write bounds of your own after the argument, or ask the "
+					 "owner to declare wider ones.")));
+}
+
+/* Likewise, if no declared value of a group key fulfils WHERE. */
+static void
+notice_no_groups(const dp_release_spec *spec)
+{
+	Oid			relid = spec->block->relid;
+	int			i;
+
+	for (i = 0; i < spec->nkeys; i++)
+	{
+		const TargetEntry *key = list_nth(spec->block->inner->targetList, i);
+
+		if (dp_domains_size(spec->domains[i]) > 0 ||
+			client_min_messages > NOTICE ||
+			!dp_base_first_time(DP_FIRST_OUTSIDE, relid))
+			continue;
+		ereport(NOTICE,
+				(errmsg("no public value of group key \"%s\" fulfils WHERE",
+						key->resname),
+				 errdetail("Rows of other values are left out, so that there "
+						   "is no group."),
+				 errhint("Ask for what dp_describe(%s) shows, or ask the owner "
+						 "to declare more.",
+						 quote_literal_cstr(dp_protect_qualified_name
+											(relid)))));
+	}
+}
+
+/*
+ * dp_prepare_notice_outside
+ *	  NOTICEs where WHERE asks for what declarations leave out.  All follows
+ *	  from the query and from declarations.
+ */
+void
+dp_prepare_notice_outside(const dp_release_spec *spec)
+{
+	int			i;
+
+	if (spec->groups == 0)
+		notice_no_groups(spec);
+	for (i = 0; i < spec->nmeasures; i++)
+	{
+		const dp_measure *measure = &spec->measures[i];
+		ListCell   *lc;
+
+		if (measure->base == NULL || measure->lower == NULL ||
+			strchr(measure->form, 'l') != NULL)
+			continue;
+		foreach(lc, pull_var_clause(measure->base,
+									PVC_RECURSE_AGGREGATES |
+									PVC_RECURSE_WINDOWFUNCS |
+									PVC_RECURSE_PLACEHOLDERS))
+			notice_clamped(measure, lfirst_node(Var, lc));
+	}
 }
 
 /*

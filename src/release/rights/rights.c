@@ -685,11 +685,11 @@ dp_rights_prove(const dp_block *block, const List *all)
 		const dp_ready *ready = lfirst(lc);
 
 		if ((!block->many || block->single) &&
-			!dp_rowsets_prove_one_row(ready->relation, GetActiveSnapshot()))
+			!dp_protect_prove_one_row(ready->relation, GetActiveSnapshot()))
 			dp_base_raise_refusal(dp_rowsets_refuse_many(ready->relation),
 								  NULL);
 		if (ready->key == NIL ||
-			dp_rowsets_is_key(ready->relid, ready->key, GetActiveSnapshot()))
+			dp_protect_is_key(ready->relid, ready->key, GetActiveSnapshot()))
 			continue;
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -462,6 +462,8 @@ prepare_release(release_state *state, bool tell)
 	dp_base_point_end(&pointer);
 	dp_prepare_check_prices(spec, &state->standing);
 	dp_aggregates_check_cost(spec, tell);
+	if (tell)
+		dp_prepare_notice_outside(spec);
 	return spec;
 }
 

@@ -46,6 +46,7 @@ typedef struct plan_settings
 	int			max_groups;
 	int			max_keys;
 	int			max_rows;
+	int			max_total;
 	int			mechanism;
 } plan_settings;
 
@@ -77,6 +78,7 @@ kept_plan_read_settings(plan_settings *out)
 	out->max_groups = dp_setting_max_groups;
 	out->max_keys = dp_setting_max_keys;
 	out->max_rows = dp_setting_max_rows;
+	out->max_total = dp_setting_max_total;
 	out->mechanism = dp_setting_mechanism;
 }
 

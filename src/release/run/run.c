@@ -362,12 +362,7 @@ choose_way(const dp_release_spec *spec, const dp_joined_sizes *sizes)
 	return dp_run_choose_gathering(spec->block,
 								   spec->many ?
 								   dp_aggregates_row_bytes(spec) : 0,
-								   !bounded ? 1 :
-								   dp_joined_fanout_multiply(spec->max_rows,
-															 spec->nkeys == 0 ?
-															 1 :
-															 spec->max_keys),
-								   sizes);
+								   bounded ? spec->max_total : 1, sizes);
 }
 
 /* The release was charged (dp_reader_charge): remember it. */
