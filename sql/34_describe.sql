@@ -53,8 +53,8 @@ BEGIN
 		CASE bounds
 			WHEN '' THEN '; no bound says how many rows of a unit count: SET dp_pg.max_total to what a unit has at most'
 			ELSE '; ' || bounds END,
-		'; about ' || protected.rows || ' rows',
-		'; groups with fewer than ' || protected.min_units || ' units, by a noisy number, are not shown',
+		concat('; about ' || protected.rows || ' rows',
+			'; groups with fewer than ' || protected.min_units || ' units, by a noisy number, are not shown'),
 		CASE WHEN EXISTS (SELECT FROM dp_pg.relation_name AS n WHERE n.relid = protected.relid AND n.follow)
 			THEN '; a table that comes to its name is protected likewise' END);
 	example := CASE bounds WHEN '' THEN person ELSE format('SELECT %sdp_count(*) FROM %s', home, name) END;

@@ -41,7 +41,7 @@ CREATE TABLE ward (w_name text COLLATE "C", floor int, beds numeric);
 INSERT INTO ward VALUES ('w0', 1, 10), ('w1', 1, 20), ('w1', 2, 2.50), ('w2', NULL, 7), ('w4', 3, NULL), (NULL, 4, 4);
 CREATE TABLE step (step_id int PRIMARY KEY, title text);
 INSERT INTO step SELECT i, 't' || i % 3 FROM generate_series(0, 6) i;
-CREATE TABLE guest (g_who int NOT NULL);
+CREATE TABLE guest (g_who int PRIMARY KEY);
 INSERT INTO guest SELECT generate_series(1, 401);
 GRANT SELECT ON ward, step TO analyst;
 SELECT dp_protect('visit', unit => 'who', dataset => 'hospital');

@@ -65,12 +65,22 @@ SELECT value, epsilon, sensitivity FROM dp_last_release();
 SELECT ward, dp_count(DISTINCT who) FROM visit GROUP BY ward \g /dev/null
 SELECT * FROM spent();
 
+-- it has the largest price of all values
+SET dp_pg.epsilon = '0.001';
+SELECT ward, dp_sum(age, 0, 120, 100000) FROM person WHERE id <= 78 GROUP BY ward;
+SELECT explained('SELECT ward, dp_count(*), dp_sum(age, 0, 120, 100000), dp_count(age, 7) FROM person GROUP BY ward');
+SELECT value, epsilon FROM dp_last_release();
+SELECT ward, dp_count(*), dp_sum(age, 0, 120, 100000) FROM person WHERE id <= 78 GROUP BY ward;
+SELECT value, epsilon FROM dp_last_release();
+SELECT ward, dp_sum(pay, 0, 10, 100000) FROM visit GROUP BY ward;
+SET dp_pg.epsilon = '100000';
+
 -- joins: the largest number holds
 RESET ROLE;
 SET ROLE :owner;
 CREATE TABLE call (who int NOT NULL, ward text NOT NULL);
 INSERT INTO call SELECT i, 'B' FROM generate_series(1, 40) i;
-SELECT dp_protect('call', unit => 'who', dataset => :'schema'), dp_declare('call', 'ward', keys => ARRAY['A', 'B']) \g /dev/null
+SELECT dp_protect('call', unit => 'who', dataset => :'schema'), dp_declare('call', 'ward', keys => ARRAY['A', 'B']), dp_declare('call', max_rows => 1, max_keys => 1) \g /dev/null
 RESET ROLE;
 SET ROLE :analyst;
 SELECT c.ward, dp_count(DISTINCT v.who) FROM call c JOIN visit v ON c.who = v.who WHERE v.ward = 'C' GROUP BY c.ward;
@@ -112,6 +122,17 @@ SELECT big, dp_count(*) FROM line GROUP BY big;
 SELECT dp_count(*) FROM line;
 SELECT explained('SELECT dp_count(*) FROM line');
 
+-- numbers of units need no bound on rows
+RESET ROLE;
+SET ROLE :owner;
+CREATE TABLE loose (who int NOT NULL, big boolean NOT NULL);
+INSERT INTO loose SELECT i % 30, i % 2 = 0 FROM generate_series(1, 100) i;
+SELECT dp_protect('loose', unit => 'who', dataset => :'schema'), dp_declare('loose', min_units => 12) \g /dev/null
+RESET ROLE;
+SET ROLE :analyst;
+SELECT dp_count(DISTINCT CASE WHEN big THEN who END), dp_count(DISTINCT who) FROM loose WHERE who < 20;
+SELECT dp_count(DISTINCT CASE WHEN big THEN who END) FROM loose WHERE who < 20;
+
 -- undeclared keys: the number that decides about them must reach it, too
 SET dp_pg.delta = '1e-8';
 SELECT id % 4 AS k, dp_count(*) FROM person WHERE id <= 78 GROUP BY 1;
@@ -127,6 +148,7 @@ RESET dp_pg.delta;
 
 -- mechanisms that show no groups take no part
 SELECT explained('SELECT dp_pg.conditions(ARRAY[sex, age > 50]) FROM person');
+SELECT explained('SELECT dp_pg.conditions(ARRAY[sex, age > 50]), dp_count(age) FROM person');
 SELECT dp_argmax('person', ARRAY['age < 90', 'age < 10']);
 SELECT explained('SELECT ward, dp_pg.conditions(ARRAY[sex, age > 50]) FROM person GROUP BY ward');
 SELECT ward, dp_argmax(sex) FROM person WHERE id <= 78 GROUP BY ward;
@@ -149,8 +171,9 @@ SELECT explained('SELECT ward, dp_count(*) FROM visit GROUP BY ward');
 SELECT ward, dp_count(*) FROM visit GROUP BY ward;
 RESET dp_pg.suppress;
 
--- transparent mode
+-- transparent mode, where the values of a query divide its price
 SET dp_pg.transparent = on;
+SET dp_pg.epsilon = '1000000';
 SELECT ward, count(*) FROM person WHERE id <= 78 GROUP BY ward;
 SELECT count(*), sum(age), avg(age) FROM person WHERE id < 20;
 SELECT ward, count(*), sum(pay) FROM visit GROUP BY ROLLUP (ward) ORDER BY 1;
@@ -167,6 +190,7 @@ SELECT * FROM spent();
 SELECT sum(pay), (SELECT sum(age) FROM person) FROM visit \g /dev/null
 SELECT * FROM spent();
 RESET dp_pg.transparent;
+SET dp_pg.epsilon = '100000';
 
 -- a stored answer, and one for fewer values
 SET dp_pg.reuse = '1h';
@@ -224,9 +248,9 @@ SET client_min_messages = warning;
 -- the declaration
 SET ROLE :owner;
 SELECT min_units, max_rows, max_keys FROM dp_pg.relation WHERE relid IN ('visit'::regclass, 'person'::regclass) ORDER BY relid::text;
-SELECT note FROM dp_describe('visit') WHERE attribute IS NULL;
+SELECT note ~ '; groups with fewer than 20 units, by a noisy number, are not shown' AS said FROM dp_describe('visit') WHERE attribute IS NULL;
 SELECT dp_protect('call', unit => 'who', publish => 'calls'), dp_declare('call', min_units => 3) \g /dev/null
-SELECT obj_description('calls'::regclass);
+SELECT obj_description('calls'::regclass) ~ '; groups with fewer than 3 units, by a noisy number, are not shown\]$' AS said;
 SELECT dp_protect('call', unit => 'ward') \g /dev/null
 SELECT unit, min_units FROM dp_pg.relation WHERE relid = 'call'::regclass;
 SELECT dp_declare('visit', min_units => -1);

@@ -137,7 +137,7 @@ END $$;
 SELECT cost('SELECT dp_count(*) FROM person WHERE extract(hour FROM seen) = 3');
 SELECT s, cost_under(s, v, 'SELECT dp_count(*) FROM person WHERE extract(hour FROM seen) = 3')
 FROM (VALUES ('TimeZone', 'Asia/Tokyo'), ('DateStyle', 'SQL, DMY'), ('IntervalStyle', 'iso_8601'), ('extra_float_digits', '0'),
-	('bytea_output', 'escape'), ('dp_pg.epsilon', '50000'), ('dp_pg.max_rows', '2'), ('dp_pg.split', 'on'),
+	('bytea_output', 'escape'), ('dp_pg.epsilon', '50000'), ('dp_pg.max_rows', '2'), ('dp_pg.max_total', '2'), ('dp_pg.split', 'on'),
 	('dp_pg.suppress', 'on'), ('dp_pg.delta', '1e-9')) v (s, v);
 SELECT cost('SELECT ward, dp_count(*) FROM visit GROUP BY ward');
 SELECT s, cost_under(s, v, 'SELECT ward, dp_count(*) FROM visit GROUP BY ward')

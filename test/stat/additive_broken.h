@@ -138,7 +138,7 @@ static inline bool
 draw_key(void *state, double *out)
 {
 	const additive *a = state;
-	dp_key_law	rule = {a->scale, (uint64_t) a->bound};
+	dp_key_law	rule = {a->scale, (uint64_t) a->bound, 0};
 	bool		told;
 
 	subject_check(dp_noise_key_is_released(&source, &rule,

@@ -181,6 +181,33 @@ is(bounded(2, 1, 'SELECT dp_count(*) FILTER (WHERE b), dp_count(DISTINCT u) FROM
 		't', 'groups add up to all rows, if no bound binds');
 }
 
+# If the total is all that bounds, groups add up to all rows also where it binds, in each set of
+# ROLLUP: a unit keeps all its groups, and the total of them all.
+{
+	my ($out, $err) = as($node, 'analyst', 'SET client_min_messages = warning; SET dp_pg.max_total = 3; SET dp_pg.max_rows = 3; SET dp_pg.max_keys = 3; SET dp_pg.transparent = on;'
+		  . ' SELECT sum(n) FILTER (WHERE k IS NOT NULL), sum(n) FILTER (WHERE k IS NULL) FROM (SELECT k, count(*) AS n FROM visit WHERE k IN (0, 1, 2, 3) GROUP BY ROLLUP (k)) AS s');
+	my $all = value($node, 'SELECT sum(least(n, 3)) FROM (SELECT count(*) AS n FROM plain WHERE k IS NOT NULL GROUP BY u) AS s');
+
+	is($err, '', 'ROLLUP');
+	near($out, "$all|$all", 'groups of ROLLUP add up to its total', 2, 0);
+}
+
+# Bounds far from zero for their distance, of 100 units with three rows each, of
+# which two count: finer granules would not fit, and answers stay within bounds.
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE far (u int, x bigint);
+INSERT INTO far SELECT u, x FROM generate_series(1, 100) u, unnest(ARRAY[0, 1, 2]) x;
+SELECT dp_protect('far', unit => 'u', dataset => 'hospital');
+EOT
+foreach my $low ('4611686018427387903', '-4611686018427387905', '9223372036854775805', '-9223372036854775808', '1700000000000000', '1099511627776', '0')
+{
+	my $x = "x + ($low)";
+
+	near(bounded(2, 1, "SELECT dp_avg($x, $low, $low + 2) - ($low), dp_variance($x, $low, $low + 2), dp_avg($x, $low + 1, $low + 1) - ($low), dp_sum(x, $low + 1, $low + 1) / ($low + 1.0) FROM far"),
+		'1|0.67|1|200', "bounds from $low", 0.1, 0.2, 0, 1);
+}
+
 # ---- groups that a unit keeps ----
 
 foreach my $kappa (1 .. 4)

@@ -196,13 +196,14 @@ dp_aggregates_set_bounds(dp_measure *measure)
 
 /*
  * dp_aggregates_width
- *	  Granules between the bounds in force, at least one.  With equal bounds
- *	  every row counts as one granule away from an end.
+ *	  Granules between the bounds in force, at least one of the rows' grid.
+ *	  With equal bounds every row counts as that far away from an end.
  */
 dp_int128
 dp_aggregates_width(const dp_measure *measure)
 {
-	return Max((dp_int128) measure->grid.high - measure->grid.low, 1);
+	return Max((dp_int128) measure->grid.high - measure->grid.low,
+			   (dp_int128) 1 << measure->bound.fine);
 }
 
 /*

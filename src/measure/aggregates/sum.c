@@ -315,9 +315,9 @@ const dp_measure_ops dp_aggregates_mean = {
  * - k)^2, of 2 k (G - k) and of k^2, each with noise.  A row changes them by
  * exactly G^2 in L1 together, so one price pays for all three (doc/theory.md
  * T51, T160): S G^2 in L1 and sqrt(N) G^2 in L2, twice and sqrt(2) times that
- * if a unit is replaced.  Their total is n G^2; number of rows, mean and second
- * moment follow, and the variance from those.  The true number of rows is
- * never a divisor.
+ * if a unit is replaced.  Their total is n G^2; number of rows, mean and
+ * second moment follow, and the variance from those.  The true number of rows
+ * is never a divisor.
  * ----------------
  */
 

@@ -85,25 +85,31 @@ dp_aggregates_set_bound(dp_measure *measure, dp_units_kind kind)
 	}
 }
 
+/* Bounds stay below this power of two. */
+#define FAR_BITS 62
+
 /*
  * dp_aggregates_refine
  *	  The same for a column whose rows have weights, which are not whole
  *	  numbers: parts are rounded to granules so fine that `most` of the present
- *	  ones, or of their squares, are at least 2^FINE_BITS.  Rows stay on the
- *	  grid as it was, and so does a released number
- *	  (dp_aggregates_from_granules).
+ *	  ones, or of their squares, are at least 2^FINE_BITS, or as fine as bounds
+ *	  far from zero allow.  Rows stay on the grid as it was, and so does a
+ *	  released number (dp_aggregates_from_granules).
  */
 void
 dp_aggregates_refine(dp_measure *measure, dp_units_kind kind, dp_uint128 most)
 {
 	const dp_contribution *c = &measure->contribution;
 	dp_grid    *grid = &measure->grid;
+	dp_int128	far = Max((dp_int128) grid->high, -(dp_int128) grid->low);
 	int			fine = 0;
 
 	dp_aggregates_set_bound(measure, kind);
-	if (!c->many || c->once || most == 0)
+	if (!c->many || c->once)
 		return;
-	while (most >> (FINE_BITS - fine * measure->power) == 0)
+	most = Max(most, 1);
+	while (most >> Max(FINE_BITS - fine * measure->power, 0) == 0 &&
+		   far >> (FAR_BITS - 1 - fine) == 0)
 		fine++;
 	measure->bound.fine = fine;
 	grid->low *= INT64CONST(1) << fine;

@@ -223,7 +223,7 @@ dp_split_added_sizes(const Query *query)
 
 /*
  * The largest min_units of the relations that are read; 0: none, or the level
- * is a list of conditions over all rows, as readings and dp_argmax make.
+ * is only a list of conditions over all rows, as readings and dp_argmax make.
  */
 static int64
 largest_least(const dp_splitter *s)
@@ -231,10 +231,11 @@ largest_least(const dp_splitter *s)
 	int64		least = 0;
 	ListCell   *lc;
 
-	foreach(lc, s->query->groupClause == NIL ? s->aggregates : NIL)
-		if (dp_catalog_aggregate_kind(((Aggref *) lfirst(lc))->aggfnoid) ==
-			DP_AGG_CONDITIONS)
-			return 0;
+	if (s->query->groupClause == NIL && list_length(s->aggregates) == 1 &&
+		dp_catalog_aggregate_kind(linitial_node(Aggref,
+												s->aggregates)->aggfnoid) ==
+		DP_AGG_CONDITIONS)
+		return 0;
 	foreach(lc, s->rowset.leaves)
 	{
 		const dp_relation *relation = ((const dp_leaf *) lfirst(lc))->relation;

@@ -518,18 +518,50 @@ epsilon_text(const char *exact)
 	return dp_base_epsilon_text(epsilon, DP_ROUND_UP);
 }
 
+static Numeric
+declared_number(const char *text)
+{
+	return DatumGetNumeric(dp_domains_read_declared(text, NUMERICOID, -1));
+}
+
+/* Where the bounds of values come from; NULL: there are none. */
+static const char *
+value_bounds_origin(const dp_measure *measure)
+{
+	const dp_attribute *declared;
+	Oid			type = measure->argument_type;
+
+	if (measure->lower == NULL)
+		return NULL;
+	if (strchr(measure->form, 'l') != NULL)
+		return "written";
+	if (measure->inferred || measure->base_attnum == 0)
+		return "inferred";
+	declared = dp_protect_attribute(measure->relid, measure->base_attnum);
+	if (declared == NULL || declared->lower == NULL ||
+		dp_domains_is_time(type))
+		return "declared";
+	return dp_numeric_compare(measure->lower,
+							  declared_number(declared->lower)) > 0 ||
+		dp_numeric_compare(measure->upper,
+						   declared_number(declared->upper)) < 0 ?
+		"declared, narrowed by conditions" : "declared";
+}
+
 static void
-explain_value(const dp_description *d, ExplainState *es)
+explain_value(const dp_description *d, const char *bounds, ExplainState *es)
 {
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 	{
 		ExplainPropertyText("Released",
 							psprintf("%s: %s, epsilon %s, delta %s, rho %s, "
-									 "sensitivity %s, scale %s, 95%% error %s",
-									 d->name, d->mechanism,
+									 "sensitivity %s, scale %s, 95%% error "
+									 "%s%s%s", d->name, d->mechanism,
 									 epsilon_text(d->epsilon), d->delta,
 									 d->rho, d->sensitivity, d->scale,
-									 d->error), es);
+									 d->error, bounds == NULL ? "" :
+									 ", bounds ", bounds == NULL ? "" :
+									 bounds), es);
 		return;
 	}
 	ExplainOpenGroup("Released Value", NULL, true, es);
@@ -541,6 +573,8 @@ explain_value(const dp_description *d, ExplainState *es)
 	ExplainPropertyText("Sensitivity", d->sensitivity, es);
 	ExplainPropertyText("Scale", d->scale, es);
 	ExplainPropertyText("Error 95%", d->error, es);
+	if (bounds != NULL)
+		ExplainPropertyText("Bounds", bounds, es);
 	ExplainCloseGroup("Released Value", NULL, true, es);
 }
 
@@ -972,7 +1006,8 @@ dp_explain_release(const dp_release_spec *spec, bool charged,
 	{
 		dp_description d = run_describe(spec, i);
 
-		explain_value(&d, es);
+		explain_value(&d, i < spec->nmeasures ?
+					  value_bounds_origin(&spec->measures[i]) : NULL, es);
 	}
 	ExplainCloseGroup("Released Values", "Released Values", false, es);
 	ExplainPropertyText("Public Groups", spec->undeclared ?

@@ -205,11 +205,12 @@ dp_joined_counts_rows(const dp_block *block)
 	foreach(lc, block->values)
 	{
 		const dp_value *value = lfirst(lc);
+		const Aggref *aggregate =
+		dp_rowsets_aggregate(block, foreach_current_index(lc));
 
+		/* dp_count(*) of units is added for an owner's min_units */
 		if (value->kind != DP_AGG_COUNT || !value->of_units ||
-			dp_rowsets_aggregate(block,
-								 foreach_current_index(lc))->aggdistinct ==
-			NIL)
+			(aggregate->aggdistinct == NIL && !aggregate->aggstar))
 			return true;
 	}
 	return false;

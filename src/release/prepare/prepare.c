@@ -379,6 +379,26 @@ bounds_location(const dp_measure *measure)
 	return location < 0 ? measure->aggregate->location : location;
 }
 
+/*
+ * Give the number that decides by an owner's min_units the largest price of
+ * all values: noise that says nothing must not show what they say of a few
+ * (doc/theory.md T106).
+ */
+static void
+raise_deciding_price(dp_release_spec *spec)
+{
+	dp_measure *decides = spec->block->size == 0 ? NULL :
+		&spec->measures[spec->block->size - 1];
+	int			i;
+
+	if (spec->block->least == 0 || decides == NULL)
+		return;
+	for (i = 0; i < spec->nmeasures; i++)
+		if (dp_numbers_rational_compare(&spec->measures[i].epsilon,
+										&decides->epsilon) > 0)
+			decides->epsilon = spec->measures[i].epsilon;
+}
+
 /* Set what all values cost, apart from the decision about keys. */
 static void
 set_charge(dp_release_spec *spec)
@@ -438,7 +458,6 @@ dp_prepare_release(dp_block *block, const dp_ledger_standing *standing,
 	for (i = 0; i < spec->nmeasures; i++)
 	{
 		dp_measure *measure = &spec->measures[i];
-		List	   *exact;
 
 		CHECK_FOR_INTERRUPTS();
 		prepare_measure(spec, i, publics, standing, measure);
@@ -448,6 +467,13 @@ dp_prepare_release(dp_block *block, const dp_ledger_standing *standing,
 											strlen(measure->form));
 		next += list_length(measure->arguments);
 		dp_aggregates_set_parameters(measure, share, location);
+	}
+	raise_deciding_price(spec);
+	for (i = 0; i < spec->nmeasures; i++)
+	{
+		dp_measure *measure = &spec->measures[i];
+		List	   *exact;
+
 		*location = bounds_location(measure);
 		if (spec->undeclared && spec->max_keys > 1)
 			dp_aggregates_keep_unprepared(measure);
@@ -524,8 +550,8 @@ notice_no_groups(const dp_release_spec *spec)
 						key->resname),
 				 errdetail("Rows of other values are left out, so that there "
 						   "is no group."),
-				 errhint("Ask for what dp_describe(%s) shows, or ask the owner "
-						 "to declare more.",
+				 errhint("Ask for what dp_describe(%s) shows, or ask the "
+						 "owner to declare more.",
 						 quote_literal_cstr(dp_protect_qualified_name
 											(relid)))));
 	}
