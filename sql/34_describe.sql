@@ -99,7 +99,11 @@ CREATE FUNCTION @extschema@.dp_describe(relation regclass,
 	OUT upper text, OUT keys text[], OUT other text, OUT note text,
 	OUT example text)
 RETURNS SETOF record LANGUAGE sql STABLE STRICT AS $$
-	SELECT d.* FROM dp_pg.describe($1, $1::pg_catalog.text, CASE WHEN pg_catalog.pg_function_is_visible('@extschema@.dp_count()'::pg_catalog.regprocedure) THEN '' ELSE '@extschema@.' END) AS d
+	SELECT d.attribute, d.type, d.nullable, d.lower, d.upper, d.keys, d.other,
+		pg_catalog.concat_ws('; ', nullif(d.note, ''), CASE WHEN pg_catalog.has_table_privilege('dp_pg.profile', 'SELECT')
+			AND pg_catalog.has_table_privilege('dp_pg.budget', 'SELECT') AND pg_catalog.has_table_privilege('dp_pg.relation', 'SELECT')
+			THEN dp_pg.profile_note($1, d.attribute) END), d.example
+	FROM dp_pg.describe($1, $1::pg_catalog.text, CASE WHEN pg_catalog.pg_function_is_visible('@extschema@.dp_count()'::pg_catalog.regprocedure) THEN '' ELSE '@extschema@.' END) AS d
 $$;
 COMMENT ON FUNCTION @extschema@.dp_describe(regclass) IS
 'what queries can use of a protected relation, which is given by itself or by its published view: a row for the relation (attribute NULL) and one for each column, with its declarations and an example that runs. Reads no private row and charges nothing. Errors: 42704 not protected';

@@ -192,6 +192,17 @@ BEGIN
 				ORDER BY a.relation::text COLLATE "C", a.attribute COLLATE "C")
 			FROM dp_pg.attributes AS a JOIN dp_pg.relation AS r ON r.relid = a.relation WHERE a.dataset = dataset));
 
+	page := page || '<h2>Profiles</h2><p>What dp_profile measured once, with noise: how many people are in each bucket, by its upper end.</p>'
+		|| coalesce((SELECT string_agg(format('<h3>%s</h3><p>Of %s, at epsilon %s%s.</p>', dp_pg.report_text(p.relid::text), to_char(p.at, 'YYYY-MM-DD HH24:MI'),
+					dp_pg.report_number(p.epsilon), ', delta ' || dp_pg.report_number(p.delta))
+				|| dp_pg.report_table(ARRAY['column', 'what', 'value', 'units beyond, or off, at most'], (
+					SELECT jsonb_agg(jsonb_build_array(l.line ->> 'attribute', l.line ->> 'what', l.line ->> 'value', l.line ->> 'error') ORDER BY l.n)
+					FROM jsonb_array_elements(p.lines) WITH ORDINALITY AS l (line, n)))
+				|| (SELECT coalesce(string_agg('<h4>' || dp_pg.report_text(concat_ws(': ', h.bar ->> 'attribute', h.bar ->> 'what')) || '</h4>'
+						|| dp_pg.report_bars('units by bucket', dp_pg.profile_bars(h.bar -> 'bars')), '' ORDER BY h.n), '')
+					FROM jsonb_array_elements(p.bars) WITH ORDINALITY AS h (bar, n) WHERE jsonb_typeof(h.bar -> 'bars') = 'array'), '' ORDER BY p.relid::text COLLATE "C")
+			FROM dp_pg.profile AS p WHERE p.dataset = dataset), '<p>None was made.</p>');
+
 	RETURN page || '<h2>Last releases</h2><p>The error is how far noise moves a count of people at that price, in 95 of 100 cases; '
 		|| 'of tables, the estimated largest error of what they were made for.</p>'
 		|| dp_pg.report_table(ARRAY['when', 'role', 'paid by', 'mechanism', 'values', 'epsilon', 'delta', 'rho', 'error, in rows'], (

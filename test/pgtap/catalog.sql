@@ -78,6 +78,7 @@ INSERT INTO wanted VALUES
 	('dp_declare', '{relation,attribute,immutable,public_sizes}', '{regclass,name,boolean,boolean}'),
 	('dp_declare', '{relation,rows}', '{regclass,bigint}'),
 	('dp_declare', '{relation,max_rows,max_keys,max_total,min_units}', '{regclass,bigint,bigint,bigint,bigint}'),
+	('dp_profile', '{relation,epsilon,delta,columns,apply,attribute,what,value,error,statement}', '{regclass,"double precision","double precision",text[],boolean}'),
 	('dp_suggest_bounds', '{relation,keys,what,bound,units_kept,rows_kept}', '{regclass,text[]}'),
 	('dp_describe', '{relation,attribute,type,nullable,lower,upper,keys,other,note,example}', '{regclass}'),
 	('dp_grant', '{role,dataset,epsilon,delta,filter,renew}', '{name,name,numeric,numeric,text,interval}'),
@@ -203,6 +204,8 @@ SELECT col_type_is('dp_pg', 'relation', c, 'bigint', format('dp_pg.relation.%s i
 SELECT col_is_null('dp_pg', 'relation', c, format('dp_pg.relation.%s may be undeclared', c)) FROM unnest('{rows,max_rows,max_keys,max_total,min_units}'::name[]) c;
 SELECT is_empty($$ SELECT id::regprocedure FROM member_function WHERE proname = 'dp_suggest_bounds' AND (prosecdef OR proconfig IS DISTINCT FROM '{"search_path=pg_catalog, pg_temp"}') $$,
 	'dp_suggest_bounds reads with the rights of its caller, and pins its search_path');
+SELECT is_empty($$ SELECT id::regprocedure FROM member_function WHERE proname = 'dp_profile' AND (prosecdef OR proconfig[1] IS DISTINCT FROM 'search_path=pg_catalog, pg_temp') $$,
+	'dp_profile asks with the rights of its caller, and pins its search_path');
 SELECT matches(obj_description(id, 'pg_proc'), 'leak', 'its comment says what its numbers do') FROM member_function WHERE proname = 'dp_suggest_bounds';
 SELECT results_eq($$ SELECT a.attname::text COLLATE "default" FROM pg_attribute a WHERE attrelid = 'dp_pg.budget'::regclass AND attname IN ('role_name', 'role_oid') ORDER BY 1 $$,
 	ARRAY['role_name', 'role_oid'], 'a budget knows its role by name and OID');
@@ -244,7 +247,7 @@ SELECT is_empty($$ SELECT id::regprocedure FROM member_function WHERE prokind = 
 
 -- dump and restore keep budgets, ledger and declarations
 SELECT set_has($$ SELECT unnest(extconfig)::regclass::text FROM pg_extension WHERE extname = 'dp_pg' $$,
-	$$ VALUES ('dp_pg.ledger'), ('dp_pg.budget'), ('dp_pg.dataset'), ('dp_pg.relation'), ('dp_pg.attribute'), ('dp_pg.relation_name'), ('dp_pg.hardened') $$, 'configuration tables are dumped');
+	$$ VALUES ('dp_pg.ledger'), ('dp_pg.budget'), ('dp_pg.dataset'), ('dp_pg.relation'), ('dp_pg.attribute'), ('dp_pg.profile'), ('dp_pg.relation_name'), ('dp_pg.hardened') $$, 'configuration tables are dumped');
 
 -- estimates of the planner go past row security
 SELECT is_empty($$ SELECT attrelid::regclass, attname FROM pg_attribute JOIN pg_class c ON c.oid = attrelid

@@ -56,6 +56,7 @@ foreach my $role ('alice', 'bob', 'carol')
 }
 
 # Into another database of the same cluster, with a right that was taken away.
+value($source, "INSERT INTO dp_pg.profile VALUES ('visit', 'h', now(), 1, NULL, '[]', '[]')");
 value($source, 'REVOKE SELECT ON dp_pg.answers FROM PUBLIC');
 command_ok(
 	[
@@ -79,6 +80,7 @@ is($source->safe_psql('postgres', $path), 'line|id|1|{day}|{3}|purchase|id|3|{da
 is($source->safe_psql('other', $path), 'line|id|1|{day}|{2}|purchase|id|2|{day}|{3}', 'and restored');
 is($source->safe_psql('other', $said), 'visit|person|1000|3|2147483647|50|7|t',
 	'declarations too');
+is($source->safe_psql('other', 'SELECT relid FROM dp_pg.profile'), 'visit', 'and profiles');
 is($source->safe_psql('other', 'SELECT count(*) FROM dp_pg.ledger'),
 	3, 'the ledger is there');
 is( sqlstate(

@@ -133,6 +133,7 @@ SELECT dp_declare('person', 'ward', keys => ARRAY['A', 'B', 'C']);
 SELECT dp_declare('person', 'ward', immutable => true);
 SELECT dp_declare('person', 'age', lower => 0, upper => 120);
 SELECT dp_declare('person', max_rows => 3, max_keys => 2);
+SELECT count(*) FROM dp_profile('person');
 SELECT dp_grant('analyst', 'clinic', epsilon => 1e7, delta => 1e-6, filter => 'best', renew => '7 days');
 SELECT dp_limit('clinic', epsilon => 1e8, delta => 1e-5);
 SET SESSION AUTHORIZATION analyst;

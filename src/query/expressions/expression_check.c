@@ -239,7 +239,8 @@ dp_expressions_check_function(Oid function, Oid operator, List *args,
 		if (rule != NULL && rule->symbol != NULL &&
 			(!replaceable || rewritten))
 			return refuse_function(function, operator, location, true);
-		if (rule == NULL && !dp_expressions_is_leakproof(function))
+		if (rule == NULL && !dp_expressions_is_leakproof(function) &&
+			!dp_expressions_is_magnitude(function))
 			return refuse_function(function, operator, location, false);
 	}
 	if (has_collatable(args))

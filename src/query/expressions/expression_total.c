@@ -146,6 +146,28 @@ dp_expressions_find_by_total(Oid function)
 }
 
 /*
+ * dp_expressions_is_magnitude
+ *	  Whether it is dp_pg.magnitude, which is total: it gives NULL for NULL and
+ *	  NaN, and an integer for everything else.  Profiles are made with it.
+ */
+bool
+dp_expressions_is_magnitude(Oid function)
+{
+	HeapTuple	tuple;
+	char	   *symbol;
+
+	if (function < FirstNormalObjectId)
+		return false;
+	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	symbol = symbol_of(tuple);
+	ReleaseSysCache(tuple);
+	return symbol != NULL &&
+		strncmp(symbol, "dp_magnitude_", strlen("dp_magnitude_")) == 0;
+}
+
+/*
  * initcap with ICU loads dictionaries of languages without spaces when a text
  * first needs one: Thai, Lao, Burmese, Khmer, Chinese and Japanese.
  */

@@ -98,6 +98,7 @@ extern dp_refusal *dp_expressions_check_function(Oid function, Oid operator,
 /* ---- expression_total.c ---- */
 extern Oid	dp_expressions_total_oid(const dp_expression_rule *rule);
 extern const dp_expression_rule *dp_expressions_find_by_total(Oid function);
+extern bool dp_expressions_is_magnitude(Oid function);
 
 /* ---- expression_memory.c ---- */
 
