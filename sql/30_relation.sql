@@ -45,11 +45,11 @@ COMMENT ON COLUMN dp_pg.relation.published IS
 COMMENT ON COLUMN dp_pg.relation.rows IS
 'size class: approximate number of rows that its owner declared, a power of ten; plans depend on it and never on the rows; NULL: none declared';
 COMMENT ON COLUMN dp_pg.relation.max_rows IS
-'most rows of one unit that count in a group, as declared by the owner, unless dp_pg.max_rows is set; NULL: max_total, else 1 where max_keys is declared';
+'most rows of one unit that count in a group, as declared by the owner, unless dp_pg.max_rows is set; NULL: max_total';
 COMMENT ON COLUMN dp_pg.relation.max_keys IS
 'most groups of one unit that count, as declared by the owner, unless dp_pg.max_keys is set; NULL: max_total, else 1 where max_rows is declared';
 COMMENT ON COLUMN dp_pg.relation.max_total IS
-'most rows of one unit that count in all groups together, as declared by the owner, unless dp_pg.max_total is set; NULL: max_rows times max_keys; where all three are NULL and nothing is set, what needs one is refused';
+'most rows of one unit that count in all groups together, as declared by the owner, unless dp_pg.max_total is set; NULL: max_rows times max_keys; where max_rows is NULL, too, and neither is set, what counts rows is refused';
 COMMENT ON COLUMN dp_pg.relation.commented IS
 'true: comments on the published view and its columns show the declarations';
 COMMENT ON COLUMN dp_pg.relation.twin IS
@@ -276,7 +276,7 @@ CREATE FUNCTION @extschema@.dp_declare(relation regclass, max_rows bigint DEFAUL
 RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'dp_declare_contribution';
 COMMENT ON FUNCTION @extschema@.dp_declare(regclass, bigint, bigint, bigint, bigint) IS
-'declares publicly how much of one unit counts in answers about a relation whose units have many rows: at most max_total rows in all, in at most max_keys groups, at most max_rows in each; an analyst may override each by dp_pg.max_total, dp_pg.max_keys and dp_pg.max_rows. max_total is what an owner usually knows (a customer has at most 50 orders); with it the other two are max_total where they are not declared, without it max_total is their product, and one of them that is not declared is 1. What a unit has beyond them is left out of answers, and noise grows with them, so any numbers are private; dp_suggest_bounds shows the owner what they omit. min_units: groups whose noisy number of units is below are left out of answers to roles that are not exempt, and without group keys all values are then NULL; where the query does not release that number, it is released in addition, for the price of a value; 0 withdraws it (doc/theory.md T106). NULL: as declared before. While no bound is declared or set, what needs one is refused. Errors: 42501 not the owner, 42704 not protected, 22023 all NULL, or one not between 1 (min_units: 0) and 2147483647';
+'declares publicly how much of one unit counts in answers about a relation whose units have many rows: at most max_total rows in all, in at most max_keys groups, at most max_rows in each; an analyst may override each by dp_pg.max_total, dp_pg.max_keys and dp_pg.max_rows. max_total is what an owner usually knows (a customer has at most 50 orders); with it the other two are max_total where they are not declared, without it max_total is their product, and max_keys is 1 where it is not declared; max_keys alone bounds no rows. What a unit has beyond them is left out of answers, and noise grows with them, so any numbers are private; dp_suggest_bounds shows the owner what they omit. min_units: groups whose noisy number of units is below are left out of answers to roles that are not exempt, and without group keys all values are then NULL; where the query does not release that number, it is released in addition, for the price of a value; 0 withdraws it (doc/theory.md T106). NULL: as declared before. While nothing bounds rows, what counts them is refused; while there is no bound at all, also numbers of units by groups. Errors: 42501 not the owner, 42704 not protected, 22023 all NULL, or one not between 1 (min_units: 0) and 2147483647';
 
 CREATE FUNCTION dp_pg.bounds_text(relation oid) RETURNS text
 LANGUAGE c STABLE STRICT AS 'MODULE_PATHNAME', 'dp_relation_bounds_text';

@@ -1,7 +1,7 @@
 -- dp_profile: bounds from the data, measured once with noise and charged.
 --
 -- What is measured are histograms to each of which a unit adds one, over one
--- row per unit (doc/theory.md T185).  They are values of one private query, so
+-- row per unit (doc/theory.md T161).  They are values of one private query, so
 -- that charge, noise and reading are those of every other.  All the rest is
 -- computed from noisy numbers.
 
@@ -57,7 +57,7 @@ BEGIN ATOMIC
 			FROM (SELECT i / 200.0::double precision FROM pg_catalog.generate_series(1, 199) AS g (i)) AS l (l)) END;
 END;
 COMMENT ON FUNCTION dp_pg.profile_noise(bigint, double precision, boolean, double precision) IS
-'internal: what the sum of n noises of a scale (gaussian: standard deviation) exceeds with probability at most exp(-log_beta), for log_beta of at least 1 (doc/theory.md T185); NULL for NULL';
+'internal: what the sum of n noises of a scale (gaussian: standard deviation) exceeds with probability at most exp(-log_beta), for log_beta of at least 1 (doc/theory.md T161); NULL for NULL';
 
 CREATE FUNCTION dp_pg.profile_span(counts bigint[], thresholds double precision[], share double precision,
 	OUT low integer, OUT high integer, OUT units bigint, OUT below bigint, OUT above bigint)
@@ -190,6 +190,7 @@ DECLARE
 	n integer;
 	x text;
 	shares integer;
+	added integer;			-- 1: the number of units, for an owner's min_units
 	price numeric := epsilon::text::numeric;
 	part numeric := delta::text::numeric;	-- of delta, for each that needs one
 	each numeric;			-- price of a histogram
@@ -240,6 +241,7 @@ BEGIN
 	-- whose row it is, through its keys
 	SELECT r.* INTO STRICT protected FROM dp_pg.relation AS r WHERE r.relid = relation;
 	step := protected;
+	added := (protected.min_units > 0)::integer;
 	n := 0;
 	WHILE step.unit_through IS NOT NULL LOOP
 		n := n + 1;
@@ -247,6 +249,7 @@ BEGIN
 		INTO tables FROM unnest(step.unit || step.unit_more, step.unit_key || step.unit_key_more) AS u (a, b);
 		hop := 't' || n;
 		SELECT r.* INTO STRICT step FROM dp_pg.relation AS r WHERE r.relid = step.unit_through;
+		added := greatest(added, (step.min_units > 0)::integer);
 	END LOOP;
 	one := protected.unit IS NULL OR n = 0 AND dp_pg.rows_of_unit(relation) = 1
 		AND EXISTS (SELECT FROM pg_index AS i WHERE i.indrelid = relation AND i.indisunique AND i.indnkeyatts = 1 AND i.indkey[0] = protected.unit_attnum);
@@ -260,7 +263,8 @@ BEGIN
 		SELECT u.key, a.attname, a.attnotnull, b.oid AS type, a.atttypmod AS modifier, u.place AS n,
 			CASE WHEN a.attname IS NOT NULL THEN format('t.%I', a.attname) ELSE dp_pg.suggest_key(relation, u.key) END AS expression,
 			CASE WHEN d.keys IS NOT NULL THEN 'key'
-				WHEN columns IS NULL AND EXISTS (SELECT FROM pg_constraint AS k WHERE k.conrelid = relation
+				WHEN columns IS NULL AND b.oid <> ALL (ARRAY['date'::regtype, 'timestamp'::regtype, 'timestamptz'::regtype])
+					AND EXISTS (SELECT FROM pg_constraint AS k WHERE k.conrelid = relation
 					AND k.contype IN ('p', 'u', 'f') AND a.attnum = ANY (k.conkey)) THEN
 					CASE WHEN EXISTS (SELECT FROM pg_constraint AS k WHERE k.conrelid = relation AND k.contype = 'f' AND k.conkey = ARRAY[a.attnum]
 						AND NOT EXISTS (SELECT FROM dp_pg.relation AS r WHERE r.relid = k.confrelid)) THEN 'key' END
@@ -336,7 +340,8 @@ BEGIN
 		h_place := h_place || format('CASE WHEN u.z%s THEN 0 END', c.n);
 		h_size := h_size || 1;
 	END LOOP;
-	shares := cardinality(h_size) + 2 * cardinality(texts);
+	added := CASE WHEN cardinality(h_size) > 0 THEN coalesce(added, 0) ELSE 0 END;
+	shares := cardinality(h_size) + added + 2 * cardinality(texts);
 	IF shares = 0 THEN
 		RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
 			MESSAGE = format('there is nothing to measure of relation "%s"', relation),
@@ -352,7 +357,7 @@ BEGIN
 	f := CASE asked.neighbours WHEN 'replace_one' THEN 2 ELSE 1 END;
 	scale := f / each;
 	IF gaussian AND cardinality(h_size) > 0 THEN
-		n := cardinality(h_size);
+		n := cardinality(h_size) + added;
 		each_delta := trim_scale(div(part * 1e24, n) * 1e-24);
 		IF asked.cap_filter IN ('zcdp', 'best') THEN
 			rho := @extschema@.dp_zcdp_rho(each * n, part) / n;
@@ -430,13 +435,7 @@ BEGIN
 	IF total IS NOT NULL THEN
 		most_keys := CASE WHEN most_keys > total THEN total ELSE most_keys END;
 		most_rows := CASE WHEN most_rows > total THEN total ELSE most_rows END;
-		IF EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = 'dp_pg.relation'::regclass AND a.attname = 'max_total') THEN
-			x := 'max_total => ' || total;
-		ELSE
-			x := NULL;
-			most_rows := coalesce(most_rows, total);
-		END IF;
-		call := format('%s(%L, %s)', caller, relation, concat_ws(', ', x, 'max_rows => ' || most_rows, 'max_keys => ' || most_keys));
+		call := format('%s(%L, %s)', caller, relation, concat_ws(', ', 'max_total => ' || total, 'max_rows => ' || most_rows, 'max_keys => ' || most_keys));
 		lines := lines || jsonb_build_object('attribute', NULL, 'what', 'bounds', 'value', concat_ws(', ', total || ' in all', most_rows || ' in a group', most_keys || ' groups'), 'statement', call);
 	END IF;
 
@@ -467,7 +466,7 @@ BEGIN
 	END LOOP;
 END $$;
 COMMENT ON FUNCTION @extschema@.dp_profile(regclass, double precision, double precision, text[], boolean) IS
-'for the owner: bounds for dp_declare that come from the rows, with noise, for a price. A row for each of (attribute, what): units; rows of a unit; of each key groups of a unit and its most rows in one; of each number or time lower, upper and nulls (units that have a NULL); with a delta, keys of each text: values that enough units have. value: an estimate, NULL where noise explains all; error: how many units may lie beyond it, or how far the number of units may be off, each at most with probability 95%; statement: a call of dp_declare that declares it, NULL: none. Numbers and times are to within a power of two or three times one, or a month. epsilon (and delta) are the price of all together, charged to the cap of the dataset before a row is read; columns: names, and expressions that queries group by (NULL: numbers, times, booleans, enums, declared keys, references to tables that are not protected, with a delta texts, without keys of the table); apply: makes the calls, too. Each call is charged anew and replaces dp_pg.profile. Not exact, and unlike dp_suggest_bounds no leak: what a role may learn is its budget plus the prices of all profiles. Errors: 42501 not the owner, or a function of the owner that another role calls; 42704 not protected; 22004 a NULL; 22023 a bad epsilon or delta, or nothing to measure; 42703 unknown column; 0A000 a key is not allowed in private queries; 53400 the cap; theory T185';
+'for the owner: bounds for dp_declare that come from the rows, with noise, for a price. A row for each of (attribute, what): units; rows of a unit; of each key groups of a unit and its most rows in one; of each number or time lower, upper and nulls (units that have a NULL); with a delta, keys of each text: values that enough units have. value: an estimate, NULL where noise explains all; error: how many units may lie beyond it, or how far the number of units may be off, each at most with probability 95%; statement: a call of dp_declare that declares it, NULL: none. Numbers and times are to within a power of two or three times one, or a month. epsilon (and delta) are the price of all together, charged to the cap of the dataset before a row is read; columns: names, and expressions that queries group by (NULL: numbers, times, booleans, enums, declared keys, references to tables that are not protected, with a delta texts, without keys of the table); apply: makes the calls, too. Each call is charged anew and replaces dp_pg.profile. Not exact, and unlike dp_suggest_bounds no leak: what a role may learn is its budget plus the prices of all profiles. Errors: 42501 not the owner, or a function of the owner that another role calls; 42704 not protected; 22004 a NULL; 22023 a bad epsilon or delta, or nothing to measure; 42703 unknown column; 0A000 a key is not allowed in private queries; 53400 the cap; theory T161';
 
 CREATE FUNCTION dp_pg.profile_note(named regclass, attribute name) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE

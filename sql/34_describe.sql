@@ -70,7 +70,7 @@ BEGIN
 				CASE WHEN a.partition IS NOT NULL THEN 'immutable, queries on different values cost together what the costliest costs' END,
 				CASE WHEN k.is_number AND a.lower IS NULL AND NOT u.is_unit THEN 'no bounds are declared, write some that do not come from the rows' END),
 			CASE
-				WHEN bounds = '' THEN format('%s WHERE %I IS NOT NULL', person, c.attname)
+				WHEN bounds = '' THEN person || format(' WHERE %I IS NOT NULL', c.attname)
 				WHEN u.is_unit THEN format('SELECT %sdp_count(DISTINCT %I) FROM %s', home, c.attname, name)
 				WHEN k.is_key THEN format('SELECT %2$I, %1$sdp_count(*) FROM %3$s GROUP BY %2$I', home, c.attname, name)
 				WHEN a.lower IS NOT NULL AND k.is_number THEN format('SELECT %sdp_avg(%I) FROM %s', home, c.attname, name)

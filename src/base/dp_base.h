@@ -108,6 +108,7 @@ typedef enum dp_first
 {
 	DP_FIRST_JOINED,			/* of a query: joined rows beyond the bounds */
 	DP_FIRST_OUTSIDE,			/* of a relation: WHERE beyond its bounds */
+	DP_FIRST_LEAST,				/* of a relation: small groups are left out */
 	DP_FIRST_KINDS
 } dp_first;
 
@@ -349,7 +350,7 @@ pg_noreturn extern void dp_base_scratch_raise_read(void);
 extern void dp_base_scratch_read(void *data, Size length, off_t from);
 
 /* ---- plan nodes (node_fields.c) ---- */
-extern List *dp_base_plans_below(const Plan *plan);
+extern PGDLLEXPORT List *dp_base_plans_below(const Plan *plan);
 
 /* ---- what trees contain (contains.c) ---- */
 

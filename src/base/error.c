@@ -221,8 +221,8 @@ dp_base_point_end(const dp_pointer *pointer)
 
 /*
  * dp_base_first_time
- *	  Whether the connection is told this of `about` (a relation, or a query's
- *	  fingerprint) for the first time.
+ *	  Whether this is said of `about`, a relation or a query's fingerprint,
+ *	  for the first time in the connection.
  */
 bool
 dp_base_first_time(dp_first what, int64 about)

@@ -410,6 +410,10 @@ notice_columns(const dp_relation_row *unit)
 static void
 notice_no_bounds(Oid relid)
 {
+	dp_relation_row row;
+	bool		behind = dp_catalog_find_relation(relid, &row) &&
+	OidIsValid(row.unit_through);
+
 	if (dp_protect_lacks_bounds(relid))
 		ereport(NOTICE,
 				(errmsg("no bound says how many rows of one unit of relation "
@@ -418,11 +422,11 @@ notice_no_bounds(Oid relid)
 						   "all that count.  Queries that need a bound are "
 						   "refused until one is declared or set."),
 				 errhint("If, say, a person has at most 50 rows: SELECT "
-						 "dp_declare(%s, max_total => 50);  If it has one, a "
-						 "primary key or a UNIQUE index and NOT NULL on the "
-						 "unit prove it.",
-						 quote_literal_cstr(dp_protect_qualified_name
-											(relid)))));
+						 "dp_declare(%s, max_total => 50);%s",
+						 quote_literal_cstr(dp_protect_qualified_name(relid)),
+						 behind ? "" :
+						 "  If it has one, a primary key, or UNIQUE and NOT "
+						 "NULL, on the unit column proves it.")));
 }
 
 /*

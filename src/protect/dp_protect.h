@@ -65,7 +65,7 @@ typedef enum dp_bound_origin
 
 /*
  * How many rows of a unit in one group count, in how many groups, and how many
- * in all of these; all 0: nobody says.
+ * in all of these; rows and total are 0: nobody says.
  */
 typedef struct dp_unit_bounds
 {

@@ -50,9 +50,9 @@ complete_bounds(dp_unit_bounds *b)
 /*
  * dp_protect_contribution
  *	  The bounds that hold for this connection's queries on the relation: at
- *	  least 1, and below 2^31.  All are 0 if nothing is declared or set; what
- *	  needs a bound is then refused, since any default would leave out rows
- *	  without a word.
+ *	  least 1, and below 2^31.  `missing` if nothing says how many rows count,
+ *	  which are 0 then, as keys may be; what needs such a bound is refused,
+ *	  since any default would leave out rows without a word.
  */
 dp_unit_bounds
 dp_protect_contribution(const dp_relation *relation)
@@ -63,7 +63,7 @@ dp_protect_contribution(const dp_relation *relation)
 	b.keys = decide(dp_setting_max_keys, relation->max_keys, &b.keys_from);
 	b.total = decide(dp_setting_max_total, relation->max_total,
 					 &b.total_from);
-	if (b.rows + b.keys + b.total == 0)
+	if (b.rows + b.total == 0)
 		b.missing = relation->relid;
 	else
 		complete_bounds(&b);
@@ -81,17 +81,18 @@ number_text(int64 n, const char *what)
 
 /*
  * dp_protect_bounds_text
- *	  "at most 50 rows of a unit, in at most 3 groups, at most 20 in each".
+ *	  "at most 50 rows of a unit count, in at most 3 groups, at most 20 in
+ *	  each".
  */
 char *
 dp_protect_bounds_text(const dp_unit_bounds *b, bool grouped)
 {
+	int64		rows = grouped ? b->total : Min(b->rows, b->total);
 	StringInfoData text;
 
 	initStringInfo(&text);
-	appendStringInfo(&text, "at most %s of a unit",
-					 number_text(grouped ? b->total : Min(b->rows, b->total),
-								 "row"));
+	appendStringInfo(&text, "at most %s of a unit count%s",
+					 number_text(rows, "row"), rows == 1 ? "s" : "");
 	if (grouped)
 		appendStringInfo(&text, ", in at most %s",
 						 number_text(b->keys, "group"));
@@ -103,7 +104,8 @@ dp_protect_bounds_text(const dp_unit_bounds *b, bool grouped)
 
 /*
  * dp_protect_declared_bounds
- *	  What is declared of a relation, whatever is set; all 0 if nothing is.
+ *	  What is declared of a relation, whatever is set; rows and total are 0 if
+ *	  nothing bounds rows.
  */
 dp_unit_bounds
 dp_protect_declared_bounds(const dp_relation_row *row)
@@ -112,16 +114,16 @@ dp_protect_declared_bounds(const dp_relation_row *row)
 		.rows = row->max_rows,.keys = row->max_keys,.total = row->max_total
 	};
 
-	if (b.rows + b.keys + b.total > 0)
+	if (b.rows + b.total > 0)
 		complete_bounds(&b);
 	return b;
 }
 
 /*
  * lacks_bounds
- *	  May a unit of the protected relation, which the caller has locked, have
- *	  many rows, while its owner declares no bound on them?  False if the unit
- *	  column is gone.
+ *	  Whether a unit of the protected relation, which the caller has locked,
+ *	  may have many rows while its owner declares no bound on them; false if
+ *	  the unit column is gone.
  */
 static bool
 lacks_bounds(const dp_relation_row *row)

@@ -4,8 +4,9 @@
  *
  * Of nested views and of all() Malloy makes one query, which joins each row
  * with a number for each view: a unit is in as many groups as there are, and
- * carol, who asks these, has dp_pg.max_keys of as many.  Keys that depend on
- * that number and a column are released by threshold: she has dp_pg.delta.
+ * carol, who asks these, has dp_pg.max_keys of as many, and one row in each
+ * (dp_pg.max_rows).  Keys that depend on that number and a column are released
+ * by threshold: she has dp_pg.delta.
  */
 const { SingleConnectionRuntime } = require('@malloydata/malloy');
 const { PostgresConnection } = require('@malloydata/db-postgres');

@@ -35,6 +35,7 @@ GRANT USAGE ON SCHEMA bi TO carol;
 ALTER ROLE carol SET dp_pg.transparent = on;
 ALTER ROLE carol SET dp_pg.epsilon = '1000000';
 ALTER ROLE carol SET dp_pg.max_keys = 2;
+ALTER ROLE carol SET dp_pg.max_rows = 1;
 ALTER ROLE carol SET dp_pg.delta = '1e-9';
 SET SESSION AUTHORIZATION owner;
 SELECT dp_grant('carol', 'h', epsilon => 1000000000, delta => 0.01);

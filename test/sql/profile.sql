@@ -118,8 +118,13 @@ RESET ROLE;
 DROP OWNED BY regress_profile_other;
 DROP ROLE regress_profile_other;
 
--- it goes with the protection
+-- a least number of units adds a number to the query, not to the price
 SET ROLE :owner;
+SELECT dp_declare('line', min_units => 5) \g /dev/null
+SELECT count(*) > 0 AS profiled FROM dp_profile('line', epsilon => 1);
+SELECT epsilon BETWEEN 0.999999 AND 1 AS price FROM dp_pg.ledger WHERE dataset = :'schema' ORDER BY id DESC LIMIT 1;
+
+-- it goes with the protection
 SELECT dp_report(:'schema') ~ '<h2>Profiles</h2>.*rows' AS reported;
 SELECT dp_unprotect('none');
 DROP TABLE line;

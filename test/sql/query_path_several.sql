@@ -97,7 +97,9 @@ WITH x AS (SELECT ord, day FROM item) SELECT dp_count(*) FROM x a JOIN x b USING
 SELECT dp_count(*) FROM mark JOIN shipped ON ship = id JOIN orders ON ord = no AND orders.day = shipped.day;
 SELECT dp_count(DISTINCT cust) FROM item JOIN orders ON ord = no AND item.day = orders.day;
 -- grouped by all of it
+SET dp_pg.max_rows = 100;
 SELECT dp_count(*), dp_sum(q, 0, 100) FROM (SELECT ord, day, sum(qty) AS q FROM item GROUP BY ord, day HAVING sum(qty) > 2) s;
+SET dp_pg.max_rows = 1000;
 SELECT dp_count(*) FROM (SELECT row_number() OVER (PARTITION BY day, ord) AS n FROM item) s WHERE n = 1;
 SET dp_pg.transparent = on;
 SET client_min_messages = error;

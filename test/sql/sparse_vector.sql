@@ -8,6 +8,7 @@
 \set test sparse_vector
 \set file :abs_srcdir '/sql/include/query.psql'
 \i :file
+SET dp_pg.epsilon = '100000';
 
 SET ROLE :owner;
 CREATE VIEW young AS SELECT id, age, feel FROM person WHERE age < 50;

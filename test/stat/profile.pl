@@ -5,7 +5,7 @@
 #
 # Rates: p-values as StatServer says; 1 audit at 1e-10.  The least losses that it
 # must see lie seven standard errors below what it sees.  A bound is above twice the greatest value
-# with a probability of at most 1e-3 a profile (T165), in three of nine with at
+# with a probability of at most 1e-3 a profile (T161), in three of nine with at
 # most 84e-9.
 use strict;
 use warnings;

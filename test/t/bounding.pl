@@ -417,7 +417,7 @@ foreach my $case ([ 1, 1, 1 ], [ 7, 1, 7 ], [ 1, 3, 3 ], [ 5, 4, 20 ], [ 5, 4, 1
 		is((explained("$settings; SET dp_pg.epsilon = '10'", "SELECT dp_count(*) FROM $relation"))[0][1], $m, "one group, $relation") if !$replaced;
 	}
 }
-like(bounded(5, 4, 'EXPLAIN SELECT k, dp_count(*) FROM whole GROUP BY k'), qr/Contribution Bound: at most 20 rows of a unit, in at most 4 groups, at most 5 in each \(max_keys, max_rows set\)/, 'EXPLAIN tells the bounds');
+like(bounded(5, 4, 'EXPLAIN SELECT k, dp_count(*) FROM whole GROUP BY k'), qr/Contribution Bound: at most 20 rows of a unit count, in at most 4 groups, at most 5 in each \(max_keys, max_rows set\)/, 'EXPLAIN tells the bounds');
 is(sqlstate($node, 'analyst', 'EXPLAIN SELECT dp_count(*) FROM whole'), '22023', 'and refuses where nobody says one');
 unlike((as($node, 'analyst', 'EXPLAIN SELECT dp_count(*) FROM patients'))[0], qr/Contribution Bound/, 'and none where each unit has one row');
 is((explained('SET dp_pg.max_rows = 9; SET dp_pg.max_keys = 9', 'SELECT dp_count(*) FROM patients'))[0][1], 1, 'whatever the settings');

@@ -393,7 +393,7 @@ foreach my $level (
 # them: as they are in rows, with a short head, and with a long one.
 {
 	mine() or last;
-	my $library = test_library('read_memory');
+	my $library = test_library('read_memory', 'tally');
 
 	value($node, "CREATE FUNCTION read_growth(v anyelement) RETURNS bigint STRICT LANGUAGE c AS '$library'");
 	value($node, q{CREATE TABLE value AS SELECT 123.40 AS n, '{1}'::text AS t, 'ab '::char(4) AS c, interval '1 day' AS i, '10.0.0.1'::inet AS a, timetz '1:00' AS z, repeat('7', 4000)::numeric AS large, repeat('a', 4000) AS long});

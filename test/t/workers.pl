@@ -47,7 +47,7 @@ CREATE ROLE nobody LOGIN;
 SET SESSION AUTHORIZATION owner;
 CREATE TABLE people (id int PRIMARY KEY);
 INSERT INTO people SELECT i FROM generate_series(1, 100000) AS i;
-SELECT dp_protect('people', unit => 'id', dataset => 'hospital');
+SELECT dp_protect('people', unit => 'id', dataset => 'hospital', max_total => 1);
 SELECT dp_grant('bob', dataset => 'hospital', epsilon => 1e6);
 EOT
 value($node, "CREATE DATABASE $_ TEMPLATE postgres") foreach @databases;

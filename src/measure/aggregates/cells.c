@@ -203,7 +203,7 @@ largest_left_out(const dp_release_spec *spec)
 			   spec->least - 1);
 }
 
-/* Is the group left out, by a released value? */
+/* Whether the group is left out, by a released value. */
 static bool
 is_left_out(const answer *to)
 {

@@ -232,8 +232,8 @@ choose_add_up(chooser *c, const dp_units_entry *entries, int64 n, bool ranked)
 }
 
 /*
- * Can the kept groups of a unit have more than T rows together? Then they are
- * counted, in choose_use, before they are added up.
+ * Whether the kept groups of a unit may have more than T rows together, which
+ * choose_use then counts before they are added up.
  */
 static bool
 choose_begin_counting(chooser *c, int64 ngroups)

@@ -87,7 +87,7 @@ dp_units_set_column(const dp_units_layout *layout, dp_units_record *record,
 		record->words[layout->marks + bit / 64] |= (uint64) 1 << bit % 64;
 }
 
-/* Does the row count in some column, other than as its unit? */
+/* Whether the row counts in some column, other than as its unit. */
 static inline bool
 dp_units_is_used(const dp_units_layout *layout, const dp_units_record *record,
 				 int ncolumns)

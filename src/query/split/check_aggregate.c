@@ -227,7 +227,6 @@ leaf_of_unit(const dp_splitter *s, Node *base)
 static bool
 is_unit(const dp_splitter *s, Node *base)
 {
-
 	if (IsA(base, CoalesceExpr))
 		return aggregate_are_units(s, ((CoalesceExpr *) base)->args);
 	if (IsA(base, CaseExpr))

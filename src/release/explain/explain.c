@@ -19,6 +19,7 @@
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/fmgrprotos.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/numeric.h"
@@ -914,7 +915,7 @@ decision_text(const dp_key_law *law)
 					dp_noise_key_units(law, 0.95), dp_noise_key_certain(law));
 }
 
-/* Does an owner's min_units decide what is shown? */
+/* Whether an owner's min_units decides what is shown. */
 static bool
 has_least(const dp_release_spec *spec)
 {
@@ -946,16 +947,12 @@ least_text(const dp_release_spec *spec)
 void
 dp_explain_notice_least(const dp_release_spec *spec)
 {
-	static List *told = NIL;
 	const dp_block *block = spec->block;
-	MemoryContext old;
 
 	if (!has_least(spec) || dp_prepare_is_free(spec) ||
-		list_member_oid(told, block->relid) || client_min_messages > NOTICE)
+		client_min_messages > NOTICE ||
+		!dp_base_first_time(DP_FIRST_LEAST, block->relid))
 		return;
-	old = MemoryContextSwitchTo(TopMemoryContext);
-	told = lappend_oid(told, block->relid);
-	MemoryContextSwitchTo(old);
 	ereport(NOTICE,
 			(errmsg("groups with fewer than " INT64_FORMAT " units are not "
 					"shown in answers about %s", spec->least,

@@ -18,8 +18,9 @@
 #include "dp_inner.h"
 
 /* ---- public_plan.c ---- */
-extern PlannedStmt *dp_inner_public_plan(Query *inner, dp_workers workers,
-										 dp_public_facts *facts);
+extern PGDLLEXPORT PlannedStmt *dp_inner_public_plan(Query *inner,
+													 dp_workers workers,
+													 dp_public_facts *facts);
 
 /* ---- public_join.c ---- */
 extern bool dp_inner_is_public_name(const char *name,

@@ -250,7 +250,7 @@ notice_lost(const dp_block *block, int64 rows, int64 groups,
 		return;
 	ereport(NOTICE,
 			(errmsg("a row of relation \"%s\" may be joined with "
-					INT64_FORMAT " rows%s; what counts is %s",
+					INT64_FORMAT " rows%s; %s",
 					get_rel_name(block->relid), Max(rows, groups),
 					grouped ? psprintf(" in " INT64_FORMAT " group%s", groups,
 									   groups == 1 ? "" : "s") : "",
@@ -307,7 +307,9 @@ dp_joined_notice_lost(const dp_release_spec *spec, int64 matched)
 void
 dp_joined_notice_rows_lost(const dp_block *block, int64 matched, int64 kept)
 {
-	const dp_unit_bounds bounds = {.rows = kept,.keys = 1,.total = kept};
+	const dp_unit_bounds bounds = {
+		.rows = PG_INT64_MAX,.keys = 1,.total = kept
+	};
 
 	if (dp_rowsets_joins_plainly(block->inner))
 		notice_lost(block, matched, 1, &bounds, false);

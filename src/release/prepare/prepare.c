@@ -9,6 +9,7 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 
 #include "../../math/numbers/dp_numbers.h"
@@ -195,6 +196,27 @@ combine_bounds(dp_unit_bounds *a, const dp_unit_bounds *b,
 	combine(&a->total, &a->total_from, b->total, b->total_from);
 }
 
+/* Whether one of the relations whose units may have many rows has bounds. */
+static bool
+bounds_many(const dp_block *block, const Bitmapset *leaves)
+{
+	int			n = -1;
+
+	while ((n = bms_next_member(leaves, n)) >= 0)
+	{
+		Oid			relid = list_nth_oid(block->relids, n - 1);
+		const dp_relation *relation;
+
+		if (!OidIsValid(relid))
+			continue;
+		relation = dp_rights_look_up(block, relid);
+		if (dp_protect_contribution(relation).total > 0 &&
+			!dp_protect_prove_one_row(relation, NULL))
+			return true;
+	}
+	return false;
+}
+
 /*
  * The larger bounds of the relations in `leaves`, from which some rows are
  * made; `missing` if none has any and a unit may have many.  *declared: those
@@ -204,7 +226,7 @@ static dp_unit_bounds
 larger_bounds(const dp_block *block, const Bitmapset *leaves, List **declared)
 {
 	dp_unit_bounds bounds = {0};
-	bool		missing = false;
+	bool		missing = false;	/* of one whose units may have many rows */
 	int			n = -1;
 
 	while ((n = bms_next_member(leaves, n)) >= 0)
@@ -220,15 +242,18 @@ larger_bounds(const dp_block *block, const Bitmapset *leaves, List **declared)
 		combine_bounds(&bounds, &own, take_larger);
 		if (OidIsValid(own.declared))
 			*declared = list_append_unique_oid(*declared, own.declared);
-		if (!OidIsValid(own.missing) ||
-			(missing && dp_protect_prove_one_row(relation, NULL)))
+		if (!OidIsValid(own.missing) || missing)
 			continue;
-		missing = true;
+		missing = !dp_protect_prove_one_row(relation, NULL);
 		bounds.missing = relid;
 	}
-	if (bounds.total == 0 && dp_rowsets_adds_one(block, leaves))
-		bounds.rows = bounds.keys = bounds.total = 1;
-	if (bounds.total > 0)
+	if ((bounds.total == 0 || missing) && dp_rowsets_adds_one(block, leaves))
+	{
+		missing = false;
+		if (bounds.total == 0)
+			bounds.rows = bounds.keys = bounds.total = 1;
+	}
+	if (bounds.total > 0 && (!missing || bounds_many(block, leaves)))
 		bounds.missing = InvalidOid;
 	return bounds;
 }
@@ -275,13 +300,15 @@ dp_prepare_unit_bounds(const dp_block *block)
 	apply_setting(dp_setting_max_total, &sum.total, &sum.total_from);
 	other = sum.total_from == DP_BOUND_SET ? sum.total :
 		sum.total_from == DP_BOUND_IMPLIED &&
-		(sum.rows_from == DP_BOUND_SET || sum.keys_from == DP_BOUND_SET) ?
-		1 : 0;
+		sum.rows_from == DP_BOUND_SET ? 1 : 0;
 	if (other > 0 && sum.rows_from == DP_BOUND_IMPLIED)
 		sum.rows = other;
 	if (other > 0 && sum.keys_from == DP_BOUND_IMPLIED)
 		sum.keys = other;
-	if (other > 0 && sum.total_from == DP_BOUND_IMPLIED)
+	/* arms with one row each have a total that is no product */
+	if (sum.total_from == DP_BOUND_IMPLIED &&
+		sum.rows_from != DP_BOUND_IMPLIED &&
+		(sum.rows_from == DP_BOUND_SET || sum.keys_from == DP_BOUND_SET))
 		sum.total = Min(sum.rows * sum.keys, PG_INT32_MAX);
 	return sum;
 }
@@ -306,7 +333,6 @@ dp_prepare_raise_unbounded(const dp_block *block, const dp_release_spec *spec)
 						   quote_identifier(get_attname(relid,
 														relation->unit_attnum,
 														false)), name);
-	/* where dp_profile(relation) can measure one, the hint begins with it */
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("no bound says how many rows of one unit of relation "
@@ -315,10 +341,14 @@ dp_prepare_raise_unbounded(const dp_block *block, const dp_release_spec *spec)
 					   "all that count, and rows beyond the bound are left "
 					   "out, so that there is no default.  Nothing was "
 					   "charged for it.", relation->unit),
-			 errhint("If, say, a unit has at most 50 rows, its owner declares "
-					 "it: SELECT dp_declare(%s, max_total => 50);  For your "
-					 "own queries: SET dp_pg.max_total = 50;%s",
-					 quote_literal_cstr(name), without)));
+			 errhint("To count at most 50 rows of a unit, say, and leave out "
+					 "what it has beyond, its owner runs: SELECT "
+					 "dp_declare(%s, max_total => 50);  Or the owner has a "
+					 "bound measured with noise, for a price: SELECT * FROM "
+					 "dp_profile(%s, apply => true);  For your own queries: "
+					 "SET dp_pg.max_total = 50;%s",
+					 quote_literal_cstr(name), quote_literal_cstr(name),
+					 without)));
 }
 
 /*
@@ -326,11 +356,11 @@ dp_prepare_raise_unbounded(const dp_block *block, const dp_release_spec *spec)
  * many there are, or on groups.
  */
 static bool
-needs_bound(const dp_release_spec *spec)
+needs_bound(const dp_release_spec *spec, const dp_unit_bounds *bounds)
 {
 	return !dp_prepare_is_free(spec) &&
-		(dp_joined_counts_rows(spec->block) || spec->undeclared ||
-		 spec->groups > 1);
+		(dp_joined_counts_rows(spec->block) ||
+		 ((spec->undeclared || spec->groups > 1) && bounds->keys == 0));
 }
 
 /*
@@ -354,14 +384,17 @@ set_unit_bounds(dp_release_spec *spec, const dp_unit_bounds *bounds)
 				 errdetail("Where a unit may have many rows, at most %d are "
 						   "possible.", DP_UNITS_COLUMNS),
 				 errhint("Ask in several queries.")));
-	if (OidIsValid(bounds->missing) && needs_bound(spec))
+	if (OidIsValid(bounds->missing) && needs_bound(spec, bounds))
 		dp_prepare_raise_unbounded(block, spec);
 	spec->many = true;
-	spec->max_total = Max(bounds->total, 1);
+	spec->max_total = Max(bounds->total > 0 ? bounds->total : bounds->keys, 1);
 	spec->max_rows = predicates ? spec->max_total :
 		Min(Max(bounds->rows, 1), spec->max_total);
 	spec->max_keys = Max(Min(bounds->keys, spec->undeclared ?
 							 DP_RELEASED_KEYS_MAX : spec->groups), 1);
+	/* units are counted in no more groups than they may have rows (T106) */
+	if (block->least > 0)
+		spec->max_keys = Min(spec->max_keys, spec->max_total);
 	spec->max_total = Min(spec->max_total, spec->max_rows * spec->max_keys);
 }
 
@@ -502,7 +535,7 @@ dp_prepare_release(dp_block *block, const dp_ledger_standing *standing,
 
 /* ---- what declared bounds leave out though WHERE asks for it ---- */
 
-/* NOTICE, once in a connection for the relation of the column. */
+/* NOTICE, once in a connection for the column. */
 static void
 notice_clamped(const dp_measure *measure, const Var *column)
 {
@@ -514,7 +547,8 @@ notice_clamped(const dp_measure *measure, const Var *column)
 
 	if (!OidIsValid(relid) || !dp_domains_lies_outside(column, &known) ||
 		client_min_messages > NOTICE ||
-		!dp_base_first_time(DP_FIRST_OUTSIDE, relid))
+		!dp_base_first_time(DP_FIRST_OUTSIDE,
+							(int64) relid << 16 | column->varattno))
 		return;
 	declared = dp_protect_attribute(relid, column->varattno);
 	name = get_attname(relid, column->varattno, false);
