@@ -3,8 +3,6 @@
  *	  For memory_peak.pl: what tally.c, which is compiled in here, leaves
  *	  in a memory context that many rows share.
  */
-#define dp_domains_read_way own_read_way /* dp_pg has them, too */
-#define dp_domains_fetch_bytes own_fetch_bytes
 #include "query/domains/tally.c"
 
 #include "fmgr.h"
