@@ -533,16 +533,23 @@ dp_catalog_write_relation(const dp_relation_row *row)
 							args, 10);
 }
 
+/* Write a number of a relation by an UPDATE; 0 as NULL. */
+static void
+write_number(Oid relid, const char *update, int64 n)
+{
+	dp_argument args[] = {
+		DP_ARG_OID(relid), {INT8OID, Int64GetDatum(n), n == 0}
+	};
+
+	dp_catalog_run_as_owner(update, args, 2);
+}
+
 /* dp_catalog_write_size: the size class of a relation; 0: none. */
 void
 dp_catalog_write_size(Oid relid, int64 rows)
 {
-	dp_argument args[] = {
-		DP_ARG_OID(relid), {INT8OID, Int64GetDatum(rows), rows == 0}
-	};
-
-	dp_catalog_run_as_owner("UPDATE dp_pg.relation SET rows = $2"
-							" WHERE relid = $1", args, 2);
+	write_number(relid, "UPDATE dp_pg.relation SET rows = $2"
+				 " WHERE relid = $1", rows);
 }
 
 /*
@@ -572,12 +579,8 @@ dp_catalog_write_contribution(Oid relid, int64 max_rows, int64 max_keys,
 void
 dp_catalog_write_min_units(Oid relid, int64 min_units)
 {
-	dp_argument args[] = {
-		DP_ARG_OID(relid), {INT8OID, Int64GetDatum(min_units), min_units == 0}
-	};
-
-	dp_catalog_run_as_owner("UPDATE dp_pg.relation SET min_units = $2"
-							" WHERE relid = $1", args, 2);
+	write_number(relid, "UPDATE dp_pg.relation SET min_units = $2"
+				 " WHERE relid = $1", min_units);
 }
 
 /*

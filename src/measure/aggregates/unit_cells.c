@@ -117,14 +117,14 @@ dp_aggregates_refine(dp_measure *measure, dp_units_kind kind, dp_uint128 most)
 	grid->exponent -= fine;
 }
 
-/* The grid of rows. */
+/* The grid of rows, whose bounds dp_aggregates_set_bound has kept. */
 static dp_grid
 row_grid(const dp_measure *measure)
 {
 	dp_grid		grid = measure->grid;
 
-	grid.low /= INT64CONST(1) << measure->bound.fine;
-	grid.high /= INT64CONST(1) << measure->bound.fine;
+	grid.low = measure->bound.low;
+	grid.high = measure->bound.high;
 	grid.exponent += measure->bound.fine;
 	return grid;
 }

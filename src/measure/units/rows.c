@@ -190,7 +190,7 @@ add_sum(const dp_units_job *job, dp_units_rows *rows, const rows_weight *w,
 	give(job, group, column, &part);
 }
 
-/* Of the second number x - low and high - x of each row take part. */
+/* The second number is what x - low and high - x of all rows add up to. */
 static void
 add_mean(const dp_units_job *job, dp_units_rows *rows, const rows_weight *w,
 		 int32 group, int column)

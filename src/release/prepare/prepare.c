@@ -546,7 +546,6 @@ notice_clamped(const dp_measure *measure, const Var *column)
 	char	   *name;
 
 	if (!OidIsValid(relid) || !dp_domains_lies_outside(column, &known) ||
-		client_min_messages > NOTICE ||
 		!dp_base_first_time(DP_FIRST_OUTSIDE,
 							(int64) relid << 16 | column->varattno))
 		return;
@@ -576,7 +575,6 @@ notice_no_groups(const dp_release_spec *spec)
 		const TargetEntry *key = list_nth(spec->block->inner->targetList, i);
 
 		if (dp_domains_size(spec->domains[i]) > 0 ||
-			client_min_messages > NOTICE ||
 			!dp_base_first_time(DP_FIRST_OUTSIDE, relid))
 			continue;
 		ereport(NOTICE,
@@ -601,6 +599,8 @@ dp_prepare_notice_outside(const dp_release_spec *spec)
 {
 	int			i;
 
+	if (client_min_messages > NOTICE)
+		return;
 	if (spec->groups == 0)
 		notice_no_groups(spec);
 	for (i = 0; i < spec->nmeasures; i++)
