@@ -281,7 +281,7 @@ COMMENT ON FUNCTION @extschema@.dp_declare(regclass, bigint, bigint, bigint, big
 CREATE FUNCTION dp_pg.bounds_text(relation oid) RETURNS text
 LANGUAGE c STABLE STRICT AS 'MODULE_PATHNAME', 'dp_relation_bounds_text';
 COMMENT ON FUNCTION dp_pg.bounds_text(oid) IS
-'internal: the bounds declared on the rows of a unit of a protected relation, in words; empty: none, though a unit may have many rows; NULL: none, and each unit has one row, or it is not protected';
+'internal: the bounds declared on the rows of a unit of a protected relation, in words, or that a profile gives them; empty: none, though a unit may have many rows; NULL: none, and each unit has one row, or it is not protected';
 
 -- A partition column: no row ever moves from one part to another.
 

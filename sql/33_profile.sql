@@ -204,6 +204,7 @@ DECLARE
 	counts bigint[];
 	answer jsonb;
 	span record;
+	beyond bigint;			-- units above it, if noise hardly explains them
 	total numeric;
 	most_rows numeric;
 	most_keys numeric;
@@ -407,6 +408,7 @@ BEGIN
 			share := greatest(0, coalesce(span.units, 0)) / 1000.0;
 			span := dp_pg.profile_span(counts, thresholds, share);
 		END IF;
+		beyond := CASE WHEN span.above > dp_pg.profile_noise(cardinality(counts) - span.high, scale, gaussian, ln(200::double precision)) THEN span.above ELSE 0 END;
 		span.below := greatest(0, ceil(span.below + dp_pg.profile_noise(span.low - 1, scale, gaussian, 3)));
 		span.above := greatest(0, ceil(span.above + dp_pg.profile_noise(cardinality(counts) - span.high, scale, gaussian, 3)));
 		bars := bars || jsonb_build_object('attribute', h_attribute[i], 'what', h_what[i], 'bars', (
@@ -419,7 +421,7 @@ BEGIN
 				WHEN 'groups' THEN most_keys := greatest(most_keys, most);
 				ELSE most_rows := greatest(most_rows, most);
 			END CASE;
-			lines := lines || jsonb_build_object('attribute', h_attribute[i], 'what', h_what[i], 'value', most, 'error', span.above);
+			lines := lines || jsonb_build_object('attribute', h_attribute[i], 'what', h_what[i], 'value', most, 'error', span.above, 'beyond', beyond);
 			CONTINUE;
 		END IF;
 		IF h_what[i] <> 'greatest' THEN

@@ -68,7 +68,7 @@ BEGIN
 					|| CASE WHEN protected.unit_more IS NOT NULL THEN ', together with ' || array_to_string(array_remove(protected.unit || protected.unit_more, b.attname), ', ') ELSE '' END END,
 				CASE WHEN k.is_key AND a.nulls IS FALSE THEN 'group key, NULL is none' WHEN k.is_key THEN 'group key' END,
 				CASE WHEN a.partition IS NOT NULL THEN 'immutable, queries on different values cost together what the costliest costs' END,
-				CASE WHEN k.is_number AND a.lower IS NULL AND NOT u.is_unit THEN 'no bounds are declared, write some that do not come from the rows' END),
+				CASE WHEN k.is_number AND a.lower IS NULL AND NOT u.is_unit AND dp_pg.profile_note(named, c.attname) IS NULL THEN 'no bounds are declared, write some that do not come from the rows' END),
 			CASE
 				WHEN bounds = '' THEN person || format(' WHERE %I IS NOT NULL', c.attname)
 				WHEN u.is_unit THEN format('SELECT %sdp_count(DISTINCT %I) FROM %s', home, c.attname, name)

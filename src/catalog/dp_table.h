@@ -9,6 +9,7 @@
 #define DP_TABLE_H
 
 #include "access/skey.h"
+#include "utils/jsonb.h"
 #include "utils/numeric.h"
 
 #include "dp_catalog.h"
@@ -160,6 +161,8 @@ extern const char *dp_catalog_neighbours_label(int i);
 extern const char *dp_catalog_filter_label(int i);
 
 extern const dp_table dp_catalog_relations; /* relation_tables.c */
+
+extern bool dp_catalog_find_profile(Oid relid, Jsonb **lines, Jsonb **bars);
 
 /* ---- SQL (table_access.c) ---- */
 

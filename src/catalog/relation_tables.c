@@ -14,6 +14,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/jsonb.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -92,12 +93,33 @@ static const dp_column partition_columns[] = {
 };
 #undef DP_ROW
 
+typedef struct profile_row
+{
+	Oid			relid;
+	struct varlena *lines;
+	struct varlena *bars;
+} profile_row;
+
+#define DP_ROW profile_row
+static const dp_column profile_columns[] = {
+	DP_COL("relid", VALUE, relid, 0),
+	{"dataset"},
+	{"at"},
+	{"epsilon"},
+	{"delta"},
+	DP_COL("lines", LONG, lines, 0),
+	DP_COL("bars", LONG, bars, 0)
+};
+#undef DP_ROW
+
 const dp_table dp_catalog_relations = DP_TABLE("relation", dp_relation_row,
 											   relation_columns);
 static const dp_table attributes = DP_TABLE("attribute", attribute_row,
 											attribute_columns);
 static const dp_table partitions = DP_TABLE("attribute", attribute_row,
 											partition_columns);
+static const dp_table profiles = DP_TABLE("profile", profile_row,
+										  profile_columns);
 
 /* ----------------
  *		Rows of dp_pg.attribute: declarations about columns.
@@ -156,6 +178,31 @@ dp_catalog_find_attribute(Oid relid, const char *name)
 	}
 	dp_catalog_end_rows(&scan);
 	return result;
+}
+
+/*
+ * dp_catalog_find_profile
+ *	  The lines and bars of the relation's profile, palloc'd; false: there is
+ *	  none.
+ */
+bool
+dp_catalog_find_profile(Oid relid, Jsonb **lines, Jsonb **bars)
+{
+	ScanKeyData key;
+	dp_scan		scan;
+	profile_row row;
+	bool		found;
+
+	dp_catalog_key(&key, &profiles, "relid", ObjectIdGetDatum(relid));
+	dp_catalog_start_rows(&scan, &profiles, &key, 1);
+	found = dp_catalog_next_row(&scan, &row);
+	if (found)
+	{
+		*lines = DatumGetJsonbPCopy(PointerGetDatum(row.lines));
+		*bars = DatumGetJsonbPCopy(PointerGetDatum(row.bars));
+	}
+	dp_catalog_end_rows(&scan);
+	return found;
 }
 
 /* dp_catalog_list_partitions: numbers of the columns declared immutable. */

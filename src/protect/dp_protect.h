@@ -59,6 +59,7 @@ extern char *dp_protect_unit_mark(const dp_relation *relation);
 typedef enum dp_bound_origin
 {
 	DP_BOUND_IMPLIED,
+	DP_BOUND_PROFILE,
 	DP_BOUND_DECLARED,
 	DP_BOUND_SET
 } dp_bound_origin;
@@ -75,13 +76,37 @@ typedef struct dp_unit_bounds
 	dp_bound_origin rows_from;
 	dp_bound_origin keys_from;
 	dp_bound_origin total_from;
-	Oid			declared;		/* the relation for which those that are were;
+	Oid			declared;		/* the relation for which those that are were,
+								 * or whose profile they follow from;
 								 * InvalidOid: none, or several */
 	Oid			missing;		/* one for which a bound should be declared */
 } dp_unit_bounds;
 
 extern dp_unit_bounds dp_protect_contribution(const dp_relation *relation);
 extern char *dp_protect_bounds_text(const dp_unit_bounds *b, bool grouped);
+
+/* ---- profile_bounds.c ---- */
+
+/* The noise of a query, as far as the best bounds depend on it. */
+typedef struct dp_outlook
+{
+	double		noise;			/* root mean square, for sensitivity 1 */
+	double		groups;			/* that share the rows of a unit */
+	double		total;			/* rows of a unit that count; of values only */
+	bool		gaussian;		/* noise grows with the L2 sensitivity */
+	bool		counts_units;	/* noise grows with max_keys, whatever the
+								 * total */
+	char	   *key;			/* the column that groups; NULL: another key */
+} dp_outlook;
+
+extern bool dp_protect_profile_rows(Oid relid, const dp_outlook *outlook,
+									dp_unit_bounds *bounds);
+extern bool dp_protect_profile_values(Oid relid, AttrNumber attnum,
+									  const dp_outlook *outlook, bool width,
+									  char **lower, char **upper);
+extern bool dp_protect_profile_left_out(Oid relid, const char *key,
+										const dp_unit_bounds *bounds,
+										double *left, double *all);
 
 /* ---- proof.c ---- */
 extern bool dp_protect_proved_not_null(Oid relid, AttrNumber attnum,

@@ -95,5 +95,6 @@ dp_profile_keep(PG_FUNCTION_ARGS)
 							" lines = EXCLUDED.lines,"
 							" bars = EXCLUDED.bars",
 							args, lengthof(args));
+	dp_protect_invalidate_tree(PG_GETARG_OID(0));
 	PG_RETURN_VOID();
 }

@@ -150,8 +150,9 @@ PG_FUNCTION_INFO_V1(dp_relation_bounds_text);
 
 /*
  * dp_relation_bounds_text
- *	  SQL: dp_pg.bounds_text(relation oid) returns text: what is declared;
- *	  empty if nothing is though a unit may have many rows, else NULL.
+ *	  SQL: dp_pg.bounds_text(relation oid) returns text: what is declared, or
+ *	  that a profile says; empty if nobody does though a unit may have many
+ *	  rows, else NULL.
  */
 Datum
 dp_relation_bounds_text(PG_FUNCTION_ARGS)
@@ -160,6 +161,7 @@ dp_relation_bounds_text(PG_FUNCTION_ARGS)
 	Relation	rel;
 	dp_relation_row row;
 	dp_unit_bounds b;
+	const dp_outlook any = {.noise = 1,.groups = 1};
 	bool		lacks;
 
 	if (!dp_catalog_find_relation(relid, &row))
@@ -173,5 +175,8 @@ dp_relation_bounds_text(PG_FUNCTION_ARGS)
 		relation_close(rel, AccessShareLock);
 	if (!lacks)
 		PG_RETURN_NULL();
-	PG_RETURN_TEXT_P(cstring_to_text(""));
+	PG_RETURN_TEXT_P(cstring_to_text(dp_protect_profile_rows(relid, &any, &b) ?
+									 "for each query the profile says how "
+									 "many rows of a unit count, as EXPLAIN "
+									 "shows" : ""));
 }

@@ -145,6 +145,7 @@ struct dp_measure
 	int			evaluated;		/* number of predicates evaluated for every
 								 * row */
 	bool		inferred;		/* the bounds were inferred from base */
+	bool		profiled;		/* they are those of a profile */
 	bool		on_grid;		/* grid is set */
 	dp_grid		grid;
 	dp_mechanism mechanism;
@@ -178,6 +179,8 @@ extern const dp_measure_ops *dp_aggregates_find(dp_aggregate_kind kind);
 extern double dp_aggregates_granule(const dp_measure *measure);
 
 /* ---- parameters.c ---- */
+extern dp_rational dp_aggregates_default_price(int share);
+extern double dp_aggregates_unit_noise(const dp_rational *epsilon);
 extern const char *dp_aggregates_form(const dp_measure_ops *ops,
 									  const Aggref *aggregate);
 extern Expr *dp_aggregates_parameter(const dp_measure_ops *ops,
@@ -238,11 +241,14 @@ typedef struct dp_release_spec
 	dp_key_decision decision;	/* if so */
 	int64		least;			/* units of a group that the role is shown; 0:
 								 * no limit */
+	dp_unit_bounds bounds;		/* as decided, and by whom */
 	bool		many;			/* inner rows are rows of units:
 								 * unit_cells.c */
 	int64		max_rows;		/* if so, the bounds before public limits */
 	int64		max_keys;		/* on groups; else 0 */
 	int64		max_total;		/* rows of a unit in all groups; else 0 */
+	double		left_out;		/* of the relation's rows, by its profile */
+	double		all_rows;		/* of them; 0: it does not say */
 	bool		states;			/* inner rows are states: group_place.c */
 	Size		memory;			/* bytes that its exact numbers may take */
 	Size		row;			/* bytes of them that a parallel worker

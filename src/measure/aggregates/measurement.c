@@ -74,14 +74,14 @@ outwards(Numeric x, Numeric step, PGFunction to_integer)
 }
 
 /*
- * Narrow the declared bounds of a column by conditions that all its rows
- * fulfil.  They still contain a point of the grid, if they did before.
+ * Narrow the bounds of a column, which are multiples of step or of anything,
+ * by conditions that all its rows fulfil.  They still contain a point of the
+ * grid, if they did before.
  */
 static void
-narrow_bounds(dp_measure *measure, const dp_attribute *declared)
+narrow_bounds(dp_measure *measure, Numeric step)
 {
 	Oid			type = measure->argument_type;
-	Numeric		step = declared->granule;
 	dp_interval interval;
 	Numeric		lower;
 	Numeric		upper;
@@ -103,6 +103,34 @@ narrow_bounds(dp_measure *measure, const dp_attribute *declared)
 		return;
 	measure->lower = lower;
 	measure->upper = upper;
+}
+
+/*
+ * Take the bounds of a column that a profile has: for a sum or a mean, those
+ * that promise the least error.
+ */
+static void
+profile_bounds(dp_measure *measure)
+{
+	const dp_contribution *c = &measure->contribution;
+	dp_outlook	outlook = {
+		.noise = dp_aggregates_unit_noise(&measure->epsilon) *
+		(c->replace ? 2 : 1),
+		.groups = Max(measure->groups, 1),
+		.total = Min(c->kappa * c->rows, c->total)
+	};
+	bool		sum = measure->ops->kind == DP_AGG_SUM;
+	char	   *lower;
+	char	   *upper;
+
+	if (!dp_protect_profile_values(measure->relid, measure->base_attnum,
+								   sum || measure->ops->kind == DP_AGG_AVG ?
+								   &outlook : NULL, !sum, &lower, &upper))
+		return;
+	measure->profiled = true;
+	measure->lower = declared_bound(measure, lower);
+	measure->upper = declared_bound(measure, upper);
+	narrow_bounds(measure, NULL);
 }
 
 /*
@@ -140,9 +168,9 @@ bounds_example(const dp_measure *measure)
 /*
  * dp_aggregates_find_bounds
  *	  Set measure->lower and upper to the bounds in force: those given in the
- *	  query, or those that the owner declared for the column, narrowed by
- *	  conditions, or those inferred for an expression.  Returns the declaration
- *	  of the column, or NULL.
+ *	  query, or those that the owner declared for the column or his profile
+ *	  has, narrowed by conditions, or those inferred for an expression.
+ *	  Returns the declaration of the column, or NULL.
  *
  * Errors: 22023 if there are none.
  */
@@ -157,8 +185,10 @@ dp_aggregates_find_bounds(dp_measure *measure)
 	{
 		measure->lower = declared_bound(measure, declared->lower);
 		measure->upper = declared_bound(measure, declared->upper);
-		narrow_bounds(measure, declared);
+		narrow_bounds(measure, declared->granule);
 	}
+	if (measure->lower == NULL && measure->base_attnum != 0)
+		profile_bounds(measure);
 	if (measure->lower == NULL && measure->base != NULL)
 		infer_bounds(measure);
 	if (measure->lower == NULL || measure->upper == NULL)
@@ -169,7 +199,8 @@ dp_aggregates_find_bounds(dp_measure *measure)
 				 errdetail("The value of every row is clamped between a lower "
 						   "and an upper bound, so that one row cannot show."),
 				 errhint("Write them in the query, as in %s, or ask the owner "
-						 "to run dp_declare for every column in it.",
+						 "to run dp_declare for every column in it, or "
+						 "dp_profile.",
 						 bounds_example(measure))));
 	return declared;
 }

@@ -416,7 +416,7 @@ make_reading(Oid relid, Query *query)
 	reading->rows = 1;
 	if (reading->many)
 	{
-		dp_unit_bounds bounds = dp_prepare_unit_bounds(block);
+		dp_unit_bounds bounds = dp_prepare_unit_bounds(block, NULL);
 
 		reading->rows = OidIsValid(bounds.missing) ? 0 : Max(bounds.total, 1);
 	}
@@ -489,8 +489,12 @@ dp_readings_set_rows(dp_reading *reading, uint64 rows)
 uint64
 dp_readings_rows(const dp_reading *reading)
 {
+	const dp_block *block = reading->plan->block;
+
 	if (reading->rows == 0)
-		dp_prepare_raise_unbounded(reading->plan->block, NULL);
+		dp_prepare_raise_unbounded(block, dp_prepare_unit_bounds(block,
+																 NULL).missing,
+								   NULL);
 	return reading->rows;
 }
 

@@ -389,16 +389,17 @@ bounds_find_column(const Var *var, const interval_walk *walk)
 	Oid			type = getBaseType(var->vartype);
 	Oid			relid = list_nth_oid(walk->relids, var->varno - 1);
 	dp_attribute *declared = dp_protect_attribute(relid, var->varattno);
+	char	   *lower = declared == NULL ? NULL : declared->lower;
+	char	   *upper = declared == NULL ? NULL : declared->upper;
 
-	if (declared == NULL || declared->lower == NULL)
+	if (lower == NULL &&
+		!dp_protect_profile_values(relid, var->varattno, NULL, false, &lower,
+								   &upper))
 		return dp_domains_interval_everything();
 	/* the nearest float may be beyond a declared bound */
 	return bounds_as_type(dp_domains_interval_hull(
-		dp_domains_interval_point(dp_domains_read_bound(declared->lower,
-														type)),
-		dp_domains_interval_point(dp_domains_read_bound(declared->upper,
-														type))),
-						  type);
+		dp_domains_interval_point(dp_domains_read_bound(lower, type)),
+		dp_domains_interval_point(dp_domains_read_bound(upper, type))), type);
 }
 
 /* ---- calls ---- */

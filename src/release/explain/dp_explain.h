@@ -23,7 +23,7 @@ struct ExplainState;
 extern void dp_explain_release(const dp_release_spec *spec, bool charged,
 							   TimestampTz stored_at, EState *estate,
 							   struct ExplainState *es);
-extern void dp_explain_notice_least(const dp_release_spec *spec);
+extern void dp_explain_notices(const dp_release_spec *spec);
 typedef struct dp_past_release dp_past_release;
 
 extern void dp_explain_remember(const dp_release_spec *spec,

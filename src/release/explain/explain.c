@@ -267,7 +267,7 @@ run_describe(const dp_release_spec *spec, int n)
  * ----------------
  */
 
-#define COLUMNS 15
+#define COLUMNS 16
 #define REMEMBERED 100
 
 struct dp_past_release
@@ -282,6 +282,7 @@ struct dp_past_release
 	dp_description *values;
 	int64		bounds[3];		/* max_total, max_keys, max_rows; 0: a unit
 								 * has one row */
+	double		left_out;		/* rows; negative: not known */
 };
 
 /* Releases of the statement that began at last_statement, oldest first. */
@@ -378,6 +379,7 @@ dp_explain_remember(const dp_release_spec *spec,
 		past->bounds[1] = spec->max_keys;
 		past->bounds[2] = spec->max_rows;
 	}
+	past->left_out = spec->all_rows > 0 ? spec->left_out : -1;
 	past->n = dp_prepare_count_values(spec);
 	past->values = palloc(sizeof(dp_description) * Max(past->n, 1));
 	MemoryContextSwitchTo(old);
@@ -470,6 +472,8 @@ put_release(ReturnSetInfo *result, int entry)
 			values[12 + j] = Int64GetDatum(past->bounds[j]);
 			nulls[12 + j] = past->bounds[j] == 0;
 		}
+		values[15] = Float8GetDatum(rint(past->left_out));
+		nulls[15] = past->left_out < 0;
 		tuplestore_putvalues(result->setResult, result->setDesc, values,
 							 nulls);
 	}
@@ -481,7 +485,8 @@ PG_FUNCTION_INFO_V1(dp_last_release);
  * dp_last_release
  *	  SQL: setof (ledger_id, at, dataset, value, mechanism, epsilon, delta,
  *	  rho, sensitivity, scale, error_95, relations, max_total, max_keys,
- *	  max_rows), in the order of the charges; no rows before the first release.
+ *	  max_rows, left_out), in the order of the charges; no rows before the
+ *	  first release.
  */
 Datum
 dp_last_release(PG_FUNCTION_ARGS)
@@ -538,6 +543,8 @@ value_bounds_origin(const dp_measure *measure)
 		return "written";
 	if (measure->inferred || measure->base_attnum == 0)
 		return "inferred";
+	if (measure->profiled)
+		return "profile";
 	declared = dp_protect_attribute(measure->relid, measure->base_attnum);
 	if (declared == NULL || declared->lower == NULL ||
 		dp_domains_is_time(type))
@@ -833,21 +840,33 @@ bounds_from(const dp_unit_bounds *b, dp_bound_origin from)
 static char *
 bounds_origin_text(const dp_unit_bounds *b)
 {
-	const char *declared = bounds_from(b, DP_BOUND_DECLARED);
-	const char *set = bounds_from(b, DP_BOUND_SET);
+	static const struct
+	{
+		dp_bound_origin from;
+		const char *text;
+		const char *of;			/* before the relation's name */
+	}			origins[] = {
+		{DP_BOUND_PROFILE, "from the profile", "of"},
+		{DP_BOUND_DECLARED, "declared", "for"},
+		{DP_BOUND_SET, "set"}
+	};
 	StringInfoData text;
+	int			i;
 
-	if (declared[0] == '\0' && set[0] == '\0')
-		return "";
 	initStringInfo(&text);
-	if (declared[0] != '\0')
-		appendStringInfo(&text, "%s declared", declared + strlen(", "));
-	if (declared[0] != '\0' && OidIsValid(b->declared))
-		appendStringInfo(&text, " for %s", get_rel_name(b->declared));
-	if (set[0] != '\0')
-		appendStringInfo(&text, "%s%s set", text.len > 0 ? "; " : "",
-						 set + strlen(", "));
-	return psprintf(" (%s)", text.data);
+	for (i = 0; i < lengthof(origins); i++)
+	{
+		const char *bounds = bounds_from(b, origins[i].from);
+
+		if (bounds[0] == '\0')
+			continue;
+		appendStringInfo(&text, "%s%s %s", text.len > 0 ? "; " : "",
+						 bounds + strlen(", "), origins[i].text);
+		if (origins[i].of != NULL && OidIsValid(b->declared))
+			appendStringInfo(&text, " %s %s", origins[i].of,
+							 get_rel_name(b->declared));
+	}
+	return text.len > 0 ? psprintf(" (%s)", text.data) : "";
 }
 
 /* The bound on the contribution of a unit with many rows. */
@@ -858,7 +877,7 @@ unit_bound_text(const dp_release_spec *spec)
 	char	   *text;
 
 	if (!spec->block->single)
-		b = dp_prepare_unit_bounds(spec->block);
+		b = spec->bounds;
 	if (spec->nkeys == 0)
 		b.keys_from = DP_BOUND_IMPLIED;
 	if (spec->nkeys == 0 && b.rows_from != DP_BOUND_IMPLIED &&
@@ -879,6 +898,24 @@ unit_bound_text(const dp_release_spec *spec)
 	return psprintf("%s%s%s", text, spec->undeclared && spec->max_keys > 1 ?
 					", and no more than are released" : "",
 					bounds_origin_text(&b));
+}
+
+/* Rounded to three digits, since it is an estimate. */
+static double
+about(double x)
+{
+	double		unit = pow(10, Max(0, floor(log10(Max(x, 1))) - 2));
+
+	return rint(x / unit) * unit;
+}
+
+/* "about 900 of 4000 rows or more (23%)", of those that the profile knows. */
+static char *
+left_out_text(const dp_release_spec *spec)
+{
+	return psprintf("about %.0f of %.0f rows or more (%.0f%%)",
+					about(spec->left_out), about(spec->all_rows),
+					100 * spec->left_out / spec->all_rows);
 }
 
 /* The protected relations that are read, each once. */
@@ -940,12 +977,31 @@ least_text(const dp_release_spec *spec)
 }
 
 /*
- * dp_explain_notice_least
- *	  Raise a NOTICE, once in a connection for each relation, if an owner's
- *	  min_units decides what is shown.
+ * Raise a NOTICE, once in a connection for each relation, if by its profile
+ * the bounds leave out more than 5% of its rows.
  */
-void
-dp_explain_notice_least(const dp_release_spec *spec)
+static void
+notice_left_out(const dp_release_spec *spec)
+{
+	if (spec->left_out <= .05 * spec->all_rows ||
+		dp_prepare_is_free(spec) || client_min_messages > NOTICE ||
+		!dp_base_first_time(DP_FIRST_LEFT_OUT, spec->block->relid))
+		return;
+	ereport(NOTICE,
+			(errmsg("%s of relation \"%s\" are left out", left_out_text(spec),
+					get_rel_name(spec->block->relid)),
+			 errdetail("By its profile, before WHERE: %s.  The error that is "
+					   "said of values is that of the noise, and does not "
+					   "cover it.", unit_bound_text(spec)),
+			 errhint("To count more rows of a unit, with more noise: SET "
+					 "dp_pg.max_total = " INT64_FORMAT ";  "
+					 "Numbers of units leave out none.",
+					 Min(2 * spec->max_total, PG_INT32_MAX))));
+}
+
+/* The same if an owner's min_units decides what is shown. */
+static void
+notice_least(const dp_release_spec *spec)
 {
 	const dp_block *block = spec->block;
 
@@ -960,6 +1016,18 @@ dp_explain_notice_least(const dp_release_spec *spec)
 			 errdetail("A noisy number of units decides, so groups of about "
 					   "that size may be shown or not; how many are left out "
 					   "is not said.  Without group keys, values are NULL.")));
+}
+
+/*
+ * dp_explain_notices
+ *	  Raise NOTICEs, once in a connection for each relation, if rows are left
+ *	  out, or if an owner's min_units decides what is shown.
+ */
+void
+dp_explain_notices(const dp_release_spec *spec)
+{
+	notice_left_out(spec);
+	notice_least(spec);
 }
 
 /* The age of the stored answer that is returned. */
@@ -1030,6 +1098,10 @@ dp_explain_release(const dp_release_spec *spec, bool charged,
 							"those that WHERE excludes", es);
 	if (spec->many)
 		ExplainPropertyText("Contribution Bound", unit_bound_text(spec), es);
+	if (spec->all_rows > 0)
+		ExplainPropertyText("Rows Left Out",
+							psprintf("%s by the profile, before WHERE",
+									 left_out_text(spec)), es);
 	if (dp_prepare_disjoint_text(spec) != NULL)
 		ExplainPropertyText("Disjoint", dp_prepare_disjoint_text(spec), es);
 	if (dp_aggregates_cost_text(spec) != NULL)

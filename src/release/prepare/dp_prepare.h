@@ -25,9 +25,10 @@
 
 /* ---- prepare.c ---- */
 
-extern dp_unit_bounds dp_prepare_unit_bounds(const dp_block *block);
+extern dp_unit_bounds dp_prepare_unit_bounds(const dp_block *block,
+											 const dp_outlook *outlook);
 extern void dp_prepare_notice_outside(const dp_release_spec *spec);
-extern void dp_prepare_raise_unbounded(const dp_block *block,
+extern void dp_prepare_raise_unbounded(const dp_block *block, Oid relid,
 									   const dp_release_spec *spec);
 
 /*

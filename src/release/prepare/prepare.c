@@ -5,6 +5,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
@@ -97,9 +99,6 @@ prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 	measure->publics = publics;
 	measure->conditions = block->conditions;
 	prepare_second(block, value->second, &measure->second);
-	if (spec->many && measure->ops->add == NULL)
-		elog(ERROR, "rows of units cannot be bounded for dp_%s",
-			 measure->ops->name);
 	if (spec->undeclared && measure->ops->kind == DP_AGG_CONDITIONS)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -107,14 +106,6 @@ prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 						measure->ops->name),
 				 errhint("Declare the keys, or count with dp_count and "
 						 "FILTER.")));
-	measure->contribution.many = spec->many;
-	measure->contribution.once = !spec->many || spec->block->single ||
-		dp_rowsets_groups_once(spec->block);
-	measure->contribution.kappa = spec->many ? spec->max_keys : 1;
-	measure->contribution.rows = spec->many ? spec->max_rows : 1;
-	measure->contribution.total = spec->many ? spec->max_total : 1;
-	measure->contribution.replace = standing->replace_one;
-	measure->contribution.grouped = block->keys != NIL;
 	measure->gaussian = dp_setting_mechanism == DP_SETTING_GAUSSIAN;
 	measure->filter = dp_ledger_charge_filter(standing);
 	measure->ncells = 1;
@@ -126,6 +117,23 @@ prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 		measure->argument_type = getBaseType(exprType((Node *)
 													  argument->expr));
 	}
+}
+
+/* Set how much of a unit the measurement sees. */
+static void
+set_contribution(const dp_release_spec *spec, dp_measure *measure)
+{
+	if (spec->many && measure->ops->add == NULL)
+		elog(ERROR, "rows of units cannot be bounded for dp_%s",
+			 measure->ops->name);
+	measure->contribution.many = spec->many;
+	measure->contribution.once = !spec->many || spec->block->single ||
+		dp_rowsets_groups_once(spec->block);
+	measure->contribution.kappa = spec->many ? spec->max_keys : 1;
+	measure->contribution.rows = spec->many ? spec->max_rows : 1;
+	measure->contribution.total = spec->many ? spec->max_total : 1;
+	measure->contribution.replace = spec->replace_one;
+	measure->contribution.grouped = spec->block->keys != NIL;
 }
 
 /*
@@ -196,37 +204,18 @@ combine_bounds(dp_unit_bounds *a, const dp_unit_bounds *b,
 	combine(&a->total, &a->total_from, b->total, b->total_from);
 }
 
-/* Whether one of the relations whose units may have many rows has bounds. */
-static bool
-bounds_many(const dp_block *block, const Bitmapset *leaves)
-{
-	int			n = -1;
-
-	while ((n = bms_next_member(leaves, n)) >= 0)
-	{
-		Oid			relid = list_nth_oid(block->relids, n - 1);
-		const dp_relation *relation;
-
-		if (!OidIsValid(relid))
-			continue;
-		relation = dp_rights_look_up(block, relid);
-		if (dp_protect_contribution(relation).total > 0 &&
-			!dp_protect_prove_one_row(relation, NULL))
-			return true;
-	}
-	return false;
-}
-
 /*
  * The larger bounds of the relations in `leaves`, from which some rows are
  * made; `missing` if none has any and a unit may have many.  *declared: those
  * that have some.
  */
 static dp_unit_bounds
-larger_bounds(const dp_block *block, const Bitmapset *leaves, List **declared)
+larger_bounds(const dp_block *block, const Bitmapset *leaves,
+			  const dp_outlook *outlook, List **declared)
 {
 	dp_unit_bounds bounds = {0};
 	bool		missing = false;	/* of one whose units may have many rows */
+	bool		many = false;	/* one of those has bounds */
 	int			n = -1;
 
 	while ((n = bms_next_member(leaves, n)) >= 0)
@@ -239,13 +228,20 @@ larger_bounds(const dp_block *block, const Bitmapset *leaves, List **declared)
 			continue;
 		relation = dp_rights_look_up(block, relid);
 		own = dp_protect_contribution(relation);
+		if (OidIsValid(own.missing))
+			(void) dp_protect_profile_rows(relid, outlook, &own);
 		combine_bounds(&bounds, &own, take_larger);
 		if (OidIsValid(own.declared))
 			*declared = list_append_unique_oid(*declared, own.declared);
-		if (!OidIsValid(own.missing) || missing)
+		if (OidIsValid(own.missing) ? missing : many)
 			continue;
-		missing = !dp_protect_prove_one_row(relation, NULL);
-		bounds.missing = relid;
+		if (OidIsValid(own.missing))
+		{
+			missing = !dp_protect_prove_one_row(relation, NULL);
+			bounds.missing = relid;
+		}
+		else
+			many = !dp_protect_prove_one_row(relation, NULL);
 	}
 	if ((bounds.total == 0 || missing) && dp_rowsets_adds_one(block, leaves))
 	{
@@ -253,7 +249,7 @@ larger_bounds(const dp_block *block, const Bitmapset *leaves, List **declared)
 		if (bounds.total == 0)
 			bounds.rows = bounds.keys = bounds.total = 1;
 	}
-	if (bounds.total > 0 && (!missing || bounds_many(block, leaves)))
+	if (bounds.total > 0 && (!missing || many))
 		bounds.missing = InvalidOid;
 	return bounds;
 }
@@ -268,17 +264,31 @@ apply_setting(int setting, int64 *bound, dp_bound_origin *from)
 	*from = DP_BOUND_SET;
 }
 
+/* Of one number at the usual price. */
+static dp_outlook
+usual_outlook(void)
+{
+	dp_rational price = dp_aggregates_default_price(1);
+
+	return (dp_outlook) {
+		.noise = dp_aggregates_unit_noise(&price),.groups = 1
+	};
+}
+
 /*
  * dp_prepare_unit_bounds
- *	  How much of a unit counts, by the current settings and declarations: the
- *	  larger numbers of the relations that a row is made from, and the sum over
- *	  arms of UNION ALL.  All 0 if a unit has one row, as it has if rows are
- *	  grouped by unit; and with `missing` set if nobody says.
+ *	  How much of a unit counts, by the current settings and declarations, or
+ *	  where nothing is declared by the profile, for what `outlook` says of the
+ *	  query (NULL: it is one number at the usual price): the larger numbers of
+ *	  the relations that a row is made from, and the sum over arms of UNION
+ *	  ALL.  All 0 if a unit has one row, as it has if rows are grouped by unit;
+ *	  and with `missing` set if nobody says.
  */
 dp_unit_bounds
-dp_prepare_unit_bounds(const dp_block *block)
+dp_prepare_unit_bounds(const dp_block *block, const dp_outlook *outlook)
 {
 	dp_unit_bounds sum = {0};
+	const dp_outlook usual = usual_outlook();
 	List	   *declared = NIL;
 	int64		other;
 	ListCell   *lc;
@@ -287,7 +297,9 @@ dp_prepare_unit_bounds(const dp_block *block)
 		return sum;
 	foreach(lc, dp_rowsets_row_leaves(block))
 	{
-		dp_unit_bounds bounds = larger_bounds(block, lfirst(lc), &declared);
+		dp_unit_bounds bounds = larger_bounds(block, lfirst(lc),
+											  outlook ? outlook : &usual,
+											  &declared);
 
 		combine_bounds(&sum, &bounds, add_bound);
 		if (OidIsValid(bounds.missing))
@@ -315,13 +327,14 @@ dp_prepare_unit_bounds(const dp_block *block)
 
 /*
  * dp_prepare_raise_unbounded
- *	  22023: nobody says how much of a unit counts; spec: what asked, or NULL
- *	  for a reading.  Each way out in the hint works as it stands.
+ *	  22023: nobody says how much of a unit of relation relid counts; spec:
+ *	  what asked, or NULL for a reading.  Each way out in the hint works as it
+ *	  stands.
  */
 void
-dp_prepare_raise_unbounded(const dp_block *block, const dp_release_spec *spec)
+dp_prepare_raise_unbounded(const dp_block *block, Oid relid,
+						   const dp_release_spec *spec)
 {
-	Oid			relid = dp_prepare_unit_bounds(block).missing;
 	const dp_relation *relation = dp_rights_look_up(block, relid);
 	char	   *name = dp_protect_qualified_name(relid);
 	const char *without = "";
@@ -368,9 +381,10 @@ needs_bound(const dp_release_spec *spec, const dp_unit_bounds *bounds)
  * their number is unknown.  Predicates that are compared count in one group.
  */
 static void
-set_unit_bounds(dp_release_spec *spec, const dp_unit_bounds *bounds)
+set_unit_bounds(dp_release_spec *spec)
 {
 	const dp_block *block = spec->block;
+	const dp_unit_bounds *bounds = &spec->bounds;
 	bool		predicates = block->values != NIL &&
 		((const dp_value *) linitial(block->values))->kind ==
 		DP_AGG_CONDITIONS;
@@ -385,7 +399,7 @@ set_unit_bounds(dp_release_spec *spec, const dp_unit_bounds *bounds)
 						   "possible.", DP_UNITS_COLUMNS),
 				 errhint("Ask in several queries.")));
 	if (OidIsValid(bounds->missing) && needs_bound(spec, bounds))
-		dp_prepare_raise_unbounded(block, spec);
+		dp_prepare_raise_unbounded(block, bounds->missing, spec);
 	spec->many = true;
 	spec->max_total = Max(bounds->total > 0 ? bounds->total : bounds->keys, 1);
 	spec->max_rows = predicates ? spec->max_total :
@@ -396,6 +410,61 @@ set_unit_bounds(dp_release_spec *spec, const dp_unit_bounds *bounds)
 	if (block->least > 0)
 		spec->max_keys = Min(spec->max_keys, spec->max_total);
 	spec->max_total = Min(spec->max_total, spec->max_rows * spec->max_keys);
+}
+
+/* The column of a protected relation that alone groups; NULL: other keys. */
+static char *
+key_column(const dp_block *block)
+{
+	const dp_key *key = list_length(block->keys) == 1 ?
+		linitial(block->keys) : NULL;
+
+	return key == NULL || key->attnum <= 0 || key->relid != block->relid ?
+		NULL : get_attname(key->relid, key->attnum, true);
+}
+
+/* What the noise of the release will be, in prices and numbers of groups. */
+static dp_outlook
+look_out(const dp_release_spec *spec)
+{
+	dp_outlook	o = {0};
+	int			i;
+
+	for (i = 0; i < spec->nmeasures; i++)
+	{
+		const dp_measure *measure = &spec->measures[i];
+
+		o.noise = Max(o.noise, dp_aggregates_unit_noise(&measure->epsilon));
+		o.counts_units |= measure->value->of_units;
+	}
+	if (spec->nmeasures == 0)
+		o = usual_outlook();
+	o.gaussian = dp_setting_mechanism == DP_SETTING_GAUSSIAN;
+	if (spec->replace_one)
+		o.noise *= o.gaussian ? sqrt(2) : 2;
+	o.counts_units |= spec->undeclared;
+	o.groups = Max(spec->held, 1);
+	o.key = key_column(spec->block);
+	return o;
+}
+
+/*
+ * Set how many rows the bounds leave out by the relation's profile, which
+ * knows nothing of WHERE, nor of the rows that joins make.
+ */
+static void
+set_left_out(dp_release_spec *spec)
+{
+	const dp_block *block = spec->block;
+	const dp_unit_bounds bounds = {
+		.rows = spec->max_rows,.keys = spec->max_keys,.total = spec->max_total
+	};
+
+	if (spec->many && !block->single && block->sources == NIL &&
+		list_length(block->relids) == 1 && dp_joined_counts_rows(block) &&
+		!dp_protect_profile_left_out(block->relid, key_column(block), &bounds,
+									 &spec->left_out, &spec->all_rows))
+		spec->all_rows = 0;
 }
 
 /* The location of the first bound that the call gives, or of the call. */
@@ -449,7 +518,7 @@ set_charge(dp_release_spec *spec)
 /*
  * dp_prepare_release
  *	  See dp_prepare.h; *location receives the query position of what is
- *	  checked.
+ *	  checked.  bounds: those in force, or NULL: by dp_prepare_unit_bounds.
  *
  * Errors: 22023 for bad parameters, 54000 for too many groups; nothing has
  * been charged then.
@@ -484,9 +553,6 @@ dp_prepare_release(dp_block *block, const dp_ledger_standing *standing,
 	block = spec->block;
 	share = dp_prepare_share(spec);
 	spec->held = spec->undeclared ? 1 : spec->groups;
-	set_unit_bounds(spec, bounds);
-	if (spec->undeclared)
-		dp_aggregates_set_decision(spec, share);
 	first = column = block->keys == NIL ? 0 : 1;	/* after the place */
 	for (i = 0; i < spec->nmeasures; i++)
 	{
@@ -501,6 +567,20 @@ dp_prepare_release(dp_block *block, const dp_ledger_standing *standing,
 		next += list_length(measure->arguments);
 		dp_aggregates_set_parameters(measure, share, location);
 	}
+	*location = -1;
+	if (bounds != NULL)
+		spec->bounds = *bounds;
+	else
+	{
+		dp_outlook	outlook = look_out(spec);
+
+		spec->bounds = dp_prepare_unit_bounds(block, &outlook);
+	}
+	set_unit_bounds(spec);
+	if (bounds == NULL)
+		set_left_out(spec);
+	if (spec->undeclared)
+		dp_aggregates_set_decision(spec, share);
 	raise_deciding_price(spec);
 	for (i = 0; i < spec->nmeasures; i++)
 	{
@@ -508,6 +588,7 @@ dp_prepare_release(dp_block *block, const dp_ledger_standing *standing,
 		List	   *exact;
 
 		*location = bounds_location(measure);
+		set_contribution(spec, measure);
 		if (spec->undeclared && spec->max_keys > 1)
 			dp_aggregates_keep_unprepared(measure);
 		measure->ops->prepare(measure);

@@ -439,7 +439,6 @@ prepare_release(release_state *state, bool tell)
 {
 	dp_release_spec *spec;
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
-	dp_unit_bounds bounds = dp_prepare_unit_bounds(state->block);
 	EState	   *estate = state->css.ss.ps.state;
 	List	   *arguments = NIL;
 	List	   *domains;
@@ -456,8 +455,8 @@ prepare_release(release_state *state, bool tell)
 	domains = dp_prepare_decide_keys(state->block, estate, &keys);
 	dp_base_point_begin(&pointer, estate->es_sourceText);
 	spec = dp_prepare_release(state->block, &state->standing, arguments,
-							  domains,
-							  &bounds, estate->es_snapshot, &pointer.location);
+							  domains, NULL, estate->es_snapshot,
+							  &pointer.location);
 	spec->settled_keys = keys;
 	dp_base_point_end(&pointer);
 	dp_prepare_check_prices(spec, &state->standing);
@@ -532,7 +531,7 @@ find_or_run_answer(release_state *state, const dp_stamp *stamp, bool stamped)
 													   scan->custom_exprs,
 											   estate->es_param_list_info);
 
-	dp_explain_notice_least(spec);
+	dp_explain_notices(spec);
 	shared->spec = spec;
 	shared->others = dp_prepare_find_others(spec);
 	shared->store = dp_run_release(spec, &state->standing, estate, result,
