@@ -125,7 +125,7 @@ RESET SESSION AUTHORIZATION;
 -- numbers out of range
 SET SESSION AUTHORIZATION :owner;
 \set VERBOSITY sqlstate
-SELECT dp_declare('orders', max_total => 0);
+SELECT dp_declare('orders', max_total => -1);
 SELECT dp_declare('orders', max_total => 2147483648);
 SELECT dp_declare('orders', NULL, NULL, NULL);
 SELECT dp_protect('orders', unit => 'customer', max_total => -1);
