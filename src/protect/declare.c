@@ -5,6 +5,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/relation.h"
 #include "access/xact.h"
 #include "catalog/pg_class.h"
@@ -848,6 +850,53 @@ dp_protect_declare_read_most(FunctionCallInfo fcinfo, int i, const char *what)
 	return most == 0 ? -1 : most;
 }
 
+/*
+ * Say what a least number of units promises at the connection's price, with
+ * discrete Laplace noise of a number of units by groups (doc/theory.md T106).
+ * Doubles do: nothing follows from them.
+ */
+static void
+notice_least(const dp_relation_row *row)
+{
+	double		epsilon = strtod(dp_setting_epsilon, NULL);
+	int64		groups = Max(dp_protect_declared_bounds(row).keys, 1);
+	int64		least = row->min_units;
+	dp_dataset_row dataset;
+	double		scale;
+	double		p;
+	int64		margin;			/* exceeded with probability 1/1000 */
+	char	   *promise;
+
+	if (dp_protect_prove_one_row(dp_protect_lookup(row->relid), NULL))
+		groups = 1;
+	scale = groups / epsilon;
+	if (dp_catalog_read_dataset(NameStr(row->dataset), DP_ROW_READ,
+								&dataset) == DP_FOUND && dataset.replace_one)
+		scale *= 2;
+	p = exp(-1 / scale);
+	margin = (int64) Min(ceil(scale * log(1000 / (1 + p))), MOST);
+	promise = least > margin ?
+		psprintf("groups of fewer than " INT64_FORMAT " are shown at most "
+				 "once in a thousand", least - margin + 1) :
+		psprintf("a group of none is shown with probability %.2g%%",
+				 100 * exp(-least / scale) / (1 + p));
+	ereport(NOTICE,
+			(errmsg("groups of relation \"%s\" are shown from a noisy number "
+					"of " INT64_FORMAT " units on", get_rel_name(row->relid),
+					least),
+			 errdetail("At a price of %s, as dp_pg.epsilon is here, with a "
+					   "unit in at most " INT64_FORMAT " group%s, the number "
+					   "has a 95%% error of %.0f: %s.", dp_setting_epsilon,
+					   groups, groups == 1 ? "" : "s",
+					   ceil(scale * log(40 / (1 + p))) - 1, promise),
+			 least > margin ? 0 :
+			 errhint("To show groups of fewer than " INT64_FORMAT " at most "
+					 "once in a thousand: SELECT dp_declare(%s, min_units => "
+					 INT64_FORMAT ");", least,
+					 quote_literal_cstr(dp_protect_qualified_name(row->relid)),
+					 Min(least - 1 + margin, MOST))));
+}
+
 PG_FUNCTION_INFO_V1(dp_declare_contribution);
 
 /*
@@ -869,6 +918,7 @@ dp_declare_contribution(PG_FUNCTION_ARGS)
 														 "max_total");
 	int64		min_units = dp_protect_declare_read_most(fcinfo, 4,
 														 "min_units");
+	dp_relation_row row;
 
 	if (max_rows == 0 && max_keys == 0 && max_total == 0 && min_units == 0)
 		ereport(ERROR,
@@ -880,9 +930,12 @@ dp_declare_contribution(PG_FUNCTION_ARGS)
 						 "person has at most 50 rows.")));
 	dp_catalog_write_contribution(relid, max_rows, max_keys, max_total,
 								  min_units);
+	CommandCounterIncrement();
 	dp_protect_invalidate_tree(relid);
 	dp_protect_comment(relid);
 	if (max_rows != 0 || max_keys != 0 || max_total != 0)
 		dp_protect_notice_bounds(relid);
+	if (min_units > 0 && dp_catalog_find_relation(relid, &row))
+		notice_least(&row);
 	PG_RETURN_VOID();
 }

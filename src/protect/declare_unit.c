@@ -418,7 +418,6 @@ dp_protect_notice_bounds(Oid relid)
 	dp_relation_row row;
 	const char *name = quote_literal_cstr(dp_protect_qualified_name(relid));
 
-	CommandCounterIncrement();
 	if (!dp_catalog_find_relation(relid, &row))
 		return;
 	if (dp_protect_lacks_bounds(relid))
