@@ -80,7 +80,7 @@ INSERT INTO wanted VALUES
 	('dp_declare', '{relation,max_rows,max_keys,max_total,min_units}', '{regclass,bigint,bigint,bigint,bigint}'),
 	('dp_profile', '{relation,epsilon,delta,columns,apply,attribute,what,value,error,statement}', '{regclass,"double precision","double precision",text[],boolean}'),
 	('dp_suggest_bounds', '{relation,keys,what,bound,units_kept,rows_kept,statement}', '{regclass,text[]}'),
-	('dp_describe', '{relation,attribute,type,nullable,lower,upper,keys,other,note,example}', '{regclass}'),
+	('dp_describe', '{relation,attribute,type,example,note,nullable,lower,upper,keys,other}', '{regclass}'),
 	('dp_grant', '{role,dataset,epsilon,delta,filter,renew}', '{name,name,numeric,numeric,text,interval}'),
 	('dp_grant', '{role,dataset,epsilon,delta,filter,renew}', '{name,name,"double precision","double precision",text,interval}'),
 	('dp_limit', '{dataset,epsilon,delta}', '{name,numeric,numeric}'),
