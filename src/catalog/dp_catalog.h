@@ -88,6 +88,7 @@ extern Oid	dp_catalog_function(const char *name, int nargs,
 extern Oid	dp_catalog_aggregate(const char *name, int nargs,
 								 const Oid *types);
 extern Oid	dp_catalog_error_function(void);
+extern const char *dp_catalog_shown_name(const char *name);
 extern char *dp_catalog_private_advice(Oid aggregate);
 extern Oid	dp_catalog_owner(Oid relid);
 extern void dp_catalog_name_role(Oid role, NameData *out);
