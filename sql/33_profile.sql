@@ -35,10 +35,35 @@ CREATE POLICY owner_and_payers_read ON dp_pg.profile FOR SELECT
 GRANT SELECT ON dp_pg.profile TO PUBLIC;
 SELECT pg_catalog.pg_extension_config_dump('dp_pg.profile', '');
 
-CREATE FUNCTION dp_pg.profile_dataset(relation regclass) RETURNS name
+CREATE FUNCTION dp_pg.profile_dataset(relation regclass, exact boolean) RETURNS name
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'dp_profile_dataset';
-COMMENT ON FUNCTION dp_pg.profile_dataset(regclass) IS
-'internal: the dataset of a relation, if the asking role owns both; for dp_profile';
+COMMENT ON FUNCTION dp_pg.profile_dataset(regclass, boolean) IS
+'internal: the dataset of a relation, if the asking role owns both, and (exact) the relations on the way to its unit; for dp_profile and dp_suggest_bounds';
+
+CREATE FUNCTION dp_pg.suggest_key(relation regclass, key text) RETURNS text
+LANGUAGE c STABLE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'dp_suggest_key';
+COMMENT ON FUNCTION dp_pg.suggest_key(regclass, text) IS
+'internal: a column of a relation, or an expression over its columns, parsed, written so that it can be pasted where the relation is "t"; NULL for NULL; for dp_profile and dp_suggest_bounds';
+
+CREATE FUNCTION dp_pg.unit_path(relation regclass, OUT tables text, OUT unit text, OUT hides boolean)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+	WITH RECURSIVE path AS (
+		SELECT 0 AS n, format('%s AS t', r.relid) COLLATE "C" AS tables, ('t.' || quote_ident(r.unit)) COLLATE "C" AS unit,
+			r.min_units > 0 AS hides, r.unit_through AS through, r.unit || r.unit_more AS columns, r.unit_key || r.unit_key_more AS keys
+		FROM dp_pg.relation AS r WHERE r.relid = relation
+		UNION ALL
+		SELECT p.n + 1, (SELECT format('%s JOIN %s AS t%s ON %s', p.tables, r.relid, p.n + 1,
+				string_agg(format('t%s.%I = t%s.%I', nullif(p.n, 0), u.a, p.n + 1, u.b), ' AND ')) COLLATE "C"
+				FROM ROWS FROM (pg_catalog.unnest(p.columns), pg_catalog.unnest(p.keys)) AS u (a, b)),
+			format('t%s.%I', p.n + 1, r.unit) COLLATE "C", p.hides IS TRUE OR r.min_units > 0,
+			r.unit_through, r.unit || r.unit_more, r.unit_key || r.unit_key_more
+		FROM path AS p JOIN dp_pg.relation AS r ON r.relid = p.through
+	)
+	SELECT p.tables, p.unit, p.hides IS TRUE FROM path AS p ORDER BY p.n DESC LIMIT 1;
+END;
+COMMENT ON FUNCTION dp_pg.unit_path(regclass) IS
+'internal: FROM with a protected relation, "t", and those on the way to its unit; the unit there, NULL: each row; whether one of them has min_units; NULL for NULL';
 
 CREATE FUNCTION dp_pg.profile_keep(relation regclass, epsilon numeric, delta numeric,
 	lines jsonb, bars jsonb) RETURNS void
@@ -166,13 +191,11 @@ SET dp_pg.max_keys = 1
 AS $$
 #variable_conflict use_column
 DECLARE
-	dataset name := dp_pg.profile_dataset(relation);
+	dataset name := dp_pg.profile_dataset(relation, false);
 	asked dp_pg.dataset;
 	protected dp_pg.relation;
-	step dp_pg.relation;
+	path record;
 	caller text := 'SELECT @extschema@.dp_declare';
-	tables text := format('%s AS t', relation);
-	hop text := 't';
 	one boolean;			-- each unit has one row
 	gaussian boolean := current_setting('dp_pg.mechanism') = 'gaussian';
 	mechanism text := current_setting('dp_pg.mechanism');
@@ -241,18 +264,9 @@ BEGIN
 
 	-- whose row it is, through its keys
 	SELECT r.* INTO STRICT protected FROM dp_pg.relation AS r WHERE r.relid = relation;
-	step := protected;
-	added := (protected.min_units > 0)::integer;
-	n := 0;
-	WHILE step.unit_through IS NOT NULL LOOP
-		n := n + 1;
-		SELECT format('%s JOIN %s AS t%s ON %s', tables, step.unit_through, n, string_agg(format('%s.%I = t%s.%I', hop, u.a, n, u.b), ' AND '))
-		INTO tables FROM unnest(step.unit || step.unit_more, step.unit_key || step.unit_key_more) AS u (a, b);
-		hop := 't' || n;
-		SELECT r.* INTO STRICT step FROM dp_pg.relation AS r WHERE r.relid = step.unit_through;
-		added := greatest(added, (step.min_units > 0)::integer);
-	END LOOP;
-	one := protected.unit IS NULL OR n = 0 AND dp_pg.rows_of_unit(relation) = 1
+	path := dp_pg.unit_path(relation);
+	added := path.hides::integer;
+	one := protected.unit IS NULL OR protected.unit_through IS NULL AND dp_pg.rows_of_unit(relation) = 1
 		AND EXISTS (SELECT FROM pg_index AS i WHERE i.indrelid = relation AND i.indisunique AND i.indnkeyatts = 1 AND i.indkey[0] = protected.unit_attnum);
 
 	IF NOT one THEN
@@ -262,7 +276,7 @@ BEGIN
 	END IF;
 	FOR c IN
 		SELECT u.key, a.attname, a.attnotnull, b.oid AS type, a.atttypmod AS modifier, u.place AS n,
-			CASE WHEN a.attname IS NOT NULL THEN format('t.%I', a.attname) ELSE dp_pg.suggest_key(relation, u.key) END AS expression,
+			dp_pg.suggest_key(relation, u.key) AS expression,
 			CASE WHEN d.keys IS NOT NULL THEN 'key'
 				WHEN columns IS NULL AND b.oid <> ALL (ARRAY['date'::regtype, 'timestamp'::regtype, 'timestamptz'::regtype])
 					AND EXISTS (SELECT FROM pg_constraint AS k WHERE k.conrelid = relation
@@ -380,11 +394,11 @@ BEGIN
 		SELECT string_agg(format('jsonb_build_array(@extschema@.dp_histogram(%s::numeric, 0::numeric, %s::numeric, %2$s::integer, %s::numeric))', h_place[i], h_size[i], each), ' || ' ORDER BY i)
 		INTO x FROM generate_subscripts(h_size, 1) AS i;
 		IF one THEN
-			x := format('SELECT %s FROM %s', x, tables);
+			x := format('SELECT %s FROM %s', x, path.tables);
 		ELSE
-			x := format('SELECT %s FROM (SELECT s.u, count(*) AS n%s FROM (SELECT s.*%s FROM (SELECT %s.%I AS u%s FROM %s) AS s) AS s GROUP BY s.u) AS u',
+			x := format('SELECT %s FROM (SELECT s.u, count(*) AS n%s FROM (SELECT s.*%s FROM (SELECT %s AS u%s FROM %s) AS s) AS s GROUP BY s.u) AS u',
 				x, concat(', ' || nullif(array_to_string(of_unit, ', '), '')), concat(', ' || nullif(array_to_string(of_window, ', '), '')),
-				hop, step.unit, concat(', ' || nullif(array_to_string(of_row, ', '), '')), tables);
+				path.unit, concat(', ' || nullif(array_to_string(of_row, ', '), '')), path.tables);
 		END IF;
 		EXECUTE x INTO STRICT answer;
 	END IF;
@@ -447,7 +461,7 @@ BEGIN
 		PERFORM set_config('dp_pg.mechanism', 'laplace', true);
 		EXECUTE format('SELECT array_agg(v ORDER BY v), jsonb_agg(jsonb_build_array(v, n) ORDER BY n DESC) FROM ('
 			|| 'SELECT t.%I AS v, %s AS n FROM %s GROUP BY 1) AS f WHERE v IS NOT NULL', x,
-			CASE WHEN protected.unit IS NULL THEN '@extschema@.dp_count(*)' ELSE format('@extschema@.dp_count(DISTINCT %s.%I)', hop, step.unit) END, tables)
+			coalesce('@extschema@.dp_count(DISTINCT ' || path.unit || ')', '@extschema@.dp_count(*)'), path.tables)
 		INTO found, answer;
 		PERFORM set_config('dp_pg.mechanism', mechanism, true);
 		-- declared keys are the only ones, so they must be those of nearly all

@@ -95,14 +95,14 @@ COMMENT ON FUNCTION dp_pg.describe(regclass, text, text) IS
 'internal: dp_describe, given the name of the relation and the qualification of the names of aggregates, both as the caller finds them; also for roles that may not read dp_pg.relation';
 
 CREATE FUNCTION @extschema@.dp_describe(relation regclass,
-	OUT attribute name, OUT type text, OUT nullable boolean, OUT lower text,
-	OUT upper text, OUT keys text[], OUT other text, OUT note text,
-	OUT example text)
+	OUT attribute name, OUT type text, OUT example text, OUT note text,
+	OUT nullable boolean, OUT lower text, OUT upper text, OUT keys text[],
+	OUT other text)
 RETURNS SETOF record LANGUAGE sql STABLE STRICT AS $$
-	SELECT d.attribute, d.type, d.nullable, d.lower, d.upper, d.keys, d.other,
-		pg_catalog.concat_ws('; ', nullif(d.note, ''), CASE WHEN pg_catalog.has_table_privilege('dp_pg.profile', 'SELECT')
+	SELECT d.attribute, d.type, d.example, pg_catalog.concat_ws('; ', nullif(d.note, ''), CASE WHEN pg_catalog.has_table_privilege('dp_pg.profile', 'SELECT')
 			AND pg_catalog.has_table_privilege('dp_pg.budget', 'SELECT') AND pg_catalog.has_table_privilege('dp_pg.relation', 'SELECT')
-			THEN dp_pg.profile_note($1, d.attribute) END), d.example
+			THEN dp_pg.profile_note($1, d.attribute) END),
+		d.nullable, d.lower, d.upper, d.keys, d.other
 	FROM dp_pg.describe($1, $1::pg_catalog.text, CASE WHEN pg_catalog.pg_function_is_visible('@extschema@.dp_count()'::pg_catalog.regprocedure) THEN '' ELSE '@extschema@.' END) AS d
 $$;
 COMMENT ON FUNCTION @extschema@.dp_describe(regclass) IS

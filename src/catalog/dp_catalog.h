@@ -88,6 +88,7 @@ extern Oid	dp_catalog_function(const char *name, int nargs,
 extern Oid	dp_catalog_aggregate(const char *name, int nargs,
 								 const Oid *types);
 extern Oid	dp_catalog_error_function(void);
+extern const char *dp_catalog_shown_name(const char *name);
 extern char *dp_catalog_private_advice(Oid aggregate);
 extern Oid	dp_catalog_owner(Oid relid);
 extern void dp_catalog_name_role(Oid role, NameData *out);
@@ -336,8 +337,8 @@ extern Oid	dp_catalog_find_published(Oid view);
 extern void dp_catalog_write_relation(const dp_relation_row *row);
 extern void dp_catalog_write_size(Oid relid, int64 rows);
 extern void dp_catalog_write_contribution(Oid relid, int64 max_rows,
-										  int64 max_keys, int64 max_total);
-extern void dp_catalog_write_min_units(Oid relid, int64 min_units);
+										  int64 max_keys, int64 max_total,
+										  int64 min_units);
 extern bool dp_catalog_has_min_units(void);
 extern void dp_catalog_write_twin(Oid relid, Oid twin);
 extern void dp_catalog_delete_relation(Oid relid);

@@ -122,24 +122,80 @@ object_private_name(const char *plain)
 }
 
 /*
+ * dp_catalog_shown_name
+ *	  The name of a private aggregate, in transparent mode that of the built-in
+ *	  one that it answers for.
+ */
+const char *
+dp_catalog_shown_name(const char *name)
+{
+	if (!dp_setting_transparent || strncmp(name, "dp_", 3) != 0)
+		return name;
+	return strcmp(name, "dp_quantile") == 0 ? "percentile_cont" :
+		strcmp(name, "dp_argmax") == 0 ? "mode" : name + 3;
+}
+
+static bool
+is_among(const char *name, const char *const *names, int n)
+{
+	while (n > 0 && strcmp(name, names[n - 1]) != 0)
+		n--;
+	return n > 0;
+}
+
+/*
  * dp_catalog_private_advice
- *	  A hint about what to write instead of a built-in aggregate; palloc'd.
+ *	  A hint about what to write instead of a built-in aggregate, in the words
+ *	  of the present mode; palloc'd.
  */
 char *
 dp_catalog_private_advice(Oid aggregate)
 {
+	static const char *const tests[] = {"bool_and", "bool_or", "every"};
+	static const char *const lists[] = {
+		"any_value", "array_agg", "json_agg", "jsonb_agg", "string_agg"
+	};
+	bool		plainly = dp_setting_transparent;
 	const char *plain = get_func_name(aggregate);
 	const char *name = plain == NULL ? NULL : object_private_name(plain);
+	bool		extreme = name != NULL && (strcmp(name, "dp_min") == 0 ||
+										   strcmp(name, "dp_max") == 0);
+	const char *count = plainly ? "count" : "dp_count";
+	Oid		   *types = NULL;
+	int			n = 0;
 
-	if (name == NULL)
-		return pstrdup("No private aggregate answers the same; there are "
-					   "dp_count, dp_sum, dp_avg, dp_min, dp_max, dp_median, "
-					   "dp_quantile, dp_stddev, dp_variance, dp_argmax and "
-					   "dp_histogram.");
-	if (strcmp(name, "dp_quantile") == 0)
-		return psprintf("Write dp_quantile(column, fraction) instead of %s.",
-						plain);
-	return psprintf("Write %s instead of %s.", name, plain);
+	if (plain != NULL)
+		(void) get_func_signature(aggregate, &types, &n);
+	if (name != NULL && n > 0 && types[n - 1] == INTERVALOID)
+		return pstrdup("Write extract(epoch FROM x), a number of seconds, "
+					   "instead of x.");
+	if (plain != NULL && is_among(plain, tests, lengthof(tests)))
+		return psprintf("Count the rows for which it holds: %s(*) FILTER "
+						"(WHERE x).", count);
+	if ((plain != NULL && is_among(plain, lists, lengthof(lists))) ||
+		(extreme && !OidIsValid(dp_catalog_aggregate(name, n, types))))
+		return psprintf("GROUP BY x lists the public values of a column, with "
+						"%s(*) beside them; %s is the most frequent one.",
+						count, plainly ? "mode() WITHIN GROUP (ORDER BY x)" :
+						"dp_argmax(x)");
+	if (name != NULL && strcmp(name, "dp_quantile") == 0)
+		return psprintf("Write %s instead of %s%s.", plainly ?
+						"percentile_cont(fraction) WITHIN GROUP (ORDER BY "
+						"column)" : "dp_quantile(column, fraction)", plain,
+						types[0] != FLOAT8ARRAYOID ? "" :
+						" of an array, once for each fraction");
+	if (name != NULL && !plainly)
+		return psprintf("Write %s instead of %s.", name, plain);
+	if (plainly)
+		return pstrdup("There are count, and over numbers sum, avg, min, max, "
+					   "stddev, variance, corr, covar_pop, covar_samp, "
+					   "regr_slope and its like, percentile_cont and "
+					   "percentile_disc; min, max and percentiles also over "
+					   "dates and timestamps.");
+	return pstrdup("No private aggregate answers the same; there are "
+				   "dp_count, dp_sum, dp_avg, dp_min, dp_max, dp_median, "
+				   "dp_quantile, dp_stddev, dp_variance, dp_argmax and "
+				   "dp_histogram.");
 }
 
 /* dp_catalog_owner: owner of a relation, InvalidOid if it is gone. */

@@ -580,54 +580,43 @@ dp_catalog_write_relation(const dp_relation_row *row)
 							args, 10);
 }
 
-/* Write a number of a relation by an UPDATE; 0 as NULL. */
-static void
-write_number(Oid relid, const char *update, int64 n)
-{
-	dp_argument args[] = {
-		DP_ARG_OID(relid), {INT8OID, Int64GetDatum(n), n == 0}
-	};
-
-	dp_catalog_run_as_owner(update, args, 2);
-}
-
 /* dp_catalog_write_size: the size class of a relation; 0: none. */
 void
 dp_catalog_write_size(Oid relid, int64 rows)
 {
-	write_number(relid, "UPDATE dp_pg.relation SET rows = $2"
-				 " WHERE relid = $1", rows);
+	dp_argument args[] = {
+		DP_ARG_OID(relid), {INT8OID, Int64GetDatum(rows), rows == 0}
+	};
+
+	dp_catalog_run_as_owner("UPDATE dp_pg.relation SET rows = $2"
+							" WHERE relid = $1", args, 2);
 }
 
 /*
  * dp_catalog_write_contribution
- *	  Write the contribution bounds of a relation; 0 keeps the present one.
+ *	  Write how much of a unit counts and how many units a group must have to
+ *	  be shown; 0 keeps the present number, -1 withdraws it.
  */
 void
 dp_catalog_write_contribution(Oid relid, int64 max_rows, int64 max_keys,
-							  int64 max_total)
+							  int64 max_total, int64 min_units)
 {
 	dp_argument args[] = {
 		DP_ARG_OID(relid),
 		{INT8OID, Int64GetDatum(max_rows), max_rows == 0},
 		{INT8OID, Int64GetDatum(max_keys), max_keys == 0},
-		{INT8OID, Int64GetDatum(max_total), max_total == 0}
+		{INT8OID, Int64GetDatum(max_total), max_total == 0},
+		{INT8OID, Int64GetDatum(min_units), min_units == 0}
 	};
 
 	dp_catalog_run_as_owner("UPDATE dp_pg.relation SET"
-							" max_rows = coalesce($2, max_rows),"
-							" max_keys = coalesce($3, max_keys),"
-							" max_total = coalesce($4, max_total)"
+							" max_rows = nullif(coalesce($2, max_rows), -1),"
+							" max_keys = nullif(coalesce($3, max_keys), -1),"
+							" max_total ="
+							" nullif(coalesce($4, max_total), -1),"
+							" min_units = nullif(coalesce($5, min_units), -1)"
 							" WHERE relid = $1",
-							args, 4);
-}
-
-/* dp_catalog_write_min_units: least units of a group to be shown; 0: none. */
-void
-dp_catalog_write_min_units(Oid relid, int64 min_units)
-{
-	write_number(relid, "UPDATE dp_pg.relation SET min_units = $2"
-				 " WHERE relid = $1", min_units);
+							args, lengthof(args));
 }
 
 /*

@@ -5,6 +5,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/relation.h"
 #include "access/xact.h"
 #include "catalog/pg_class.h"
@@ -826,7 +828,10 @@ dp_declare_keys(PG_FUNCTION_ARGS)
 
 #define MOST PG_INT32_MAX
 
-/* dp_protect_declare_read_most: a number to declare; 0 for NULL. */
+/*
+ * dp_protect_declare_read_most
+ *	  A number to declare; 0 for NULL, and -1 for 0, which withdraws it.
+ */
 int64
 dp_protect_declare_read_most(FunctionCallInfo fcinfo, int i, const char *what)
 {
@@ -835,38 +840,61 @@ dp_protect_declare_read_most(FunctionCallInfo fcinfo, int i, const char *what)
 	if (PG_ARGISNULL(i))
 		return 0;
 	most = PG_GETARG_INT64(i);
-	if (most < 1 || most > MOST)
+	if (most < 0 || most > MOST)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s must be between 1 and %d", what, MOST),
-				 errdetail("It tells the public how much of one unit counts "
-						   "in answers."),
-				 errhint("For example 50, if a person has at most 50 rows.")));
-	return most;
+				 errmsg("%s must be between 0 and %d", what, MOST),
+				 errdetail("It is public, and 0 withdraws what was declared."),
+				 errhint("For example max_total => 50, if a person has at "
+						 "most 50 rows.")));
+	return most == 0 ? -1 : most;
 }
 
 /*
- * Write the last argument, how many units a group must have to be shown, if it
- * is not NULL; returns whether it is.
+ * Say what a least number of units promises at the connection's price, with
+ * discrete Laplace noise of a number of units by groups (doc/theory.md T106).
+ * Doubles do: nothing follows from them.
  */
-static bool
-declare_min_units(FunctionCallInfo fcinfo, Oid relid)
+static void
+notice_least(const dp_relation_row *row)
 {
-	int			last = PG_NARGS() - 1;
-	int64		least;
+	double		epsilon = strtod(dp_setting_epsilon, NULL);
+	int64		groups = Max(dp_protect_declared_bounds(row).keys, 1);
+	int64		least = row->min_units;
+	dp_dataset_row dataset;
+	double		scale;
+	double		p;
+	int64		margin;			/* exceeded with probability 1/1000 */
+	char	   *promise;
 
-	if (PG_ARGISNULL(last))
-		return false;
-	least = PG_GETARG_INT64(last);
-	if (least < 0 || least > MOST)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("min_units must be between 0 and %d", MOST),
-				 errdetail("Groups whose noisy number of units is below are "
-						   "not shown."),
-				 errhint("With 0, every group is shown.")));
-	dp_catalog_write_min_units(relid, least);
-	return true;
+	if (dp_protect_prove_one_row(dp_protect_lookup(row->relid), NULL))
+		groups = 1;
+	scale = groups / epsilon;
+	if (dp_catalog_read_dataset(NameStr(row->dataset), DP_ROW_READ,
+								&dataset) == DP_FOUND && dataset.replace_one)
+		scale *= 2;
+	p = exp(-1 / scale);
+	margin = (int64) Min(ceil(scale * log(1000 / (1 + p))), MOST);
+	promise = least > margin ?
+		psprintf("groups of fewer than " INT64_FORMAT " are shown at most "
+				 "once in a thousand", least - margin + 1) :
+		psprintf("a group of none is shown with probability %.2g%%",
+				 100 * exp(-least / scale) / (1 + p));
+	ereport(NOTICE,
+			(errmsg("groups of relation \"%s\" are shown from a noisy number "
+					"of " INT64_FORMAT " units on", get_rel_name(row->relid),
+					least),
+			 errdetail("At a price of %s, as dp_pg.epsilon is here, with a "
+					   "unit in at most " INT64_FORMAT " group%s, the number "
+					   "has a 95%% error of %.0f: %s.", dp_setting_epsilon,
+					   groups, groups == 1 ? "" : "s",
+					   ceil(scale * log(40 / (1 + p))) - 1, promise),
+			 least > margin ? 0 :
+			 errhint("To show groups of fewer than " INT64_FORMAT " at most "
+					 "once in a thousand: SELECT dp_declare(%s, min_units => "
+					 INT64_FORMAT ");", least,
+					 quote_literal_cstr(dp_protect_qualified_name(row->relid)),
+					 Min(least - 1 + margin, MOST))));
 }
 
 PG_FUNCTION_INFO_V1(dp_declare_contribution);
@@ -875,10 +903,10 @@ PG_FUNCTION_INFO_V1(dp_declare_contribution);
  * dp_declare_contribution
  *	  SQL: dp_declare(relation regclass, max_rows bigint, max_keys bigint,
  *	  max_total bigint, min_units bigint) returns void; NULL: as declared
- *	  before.
+ *	  before; 0: withdrawn.
  *
  * Errors: 42501, 42704 (not protected), 25006; 22023 for a NULL relation, for
- * no number, and for one that is not between 1 (min_units: 0) and 2^31 - 1.
+ * no number, and for one that is not between 0 and 2^31 - 1.
  */
 Datum
 dp_declare_contribution(PG_FUNCTION_ARGS)
@@ -888,9 +916,11 @@ dp_declare_contribution(PG_FUNCTION_ARGS)
 	int64		max_keys = dp_protect_declare_read_most(fcinfo, 2, "max_keys");
 	int64		max_total = dp_protect_declare_read_most(fcinfo, 3,
 														 "max_total");
+	int64		min_units = dp_protect_declare_read_most(fcinfo, 4,
+														 "min_units");
+	dp_relation_row row;
 
-	if (!declare_min_units(fcinfo, relid) &&
-		max_rows + max_keys + max_total == 0)
+	if (max_rows == 0 && max_keys == 0 && max_total == 0 && min_units == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("max_rows, max_keys, max_total and min_units must not "
@@ -898,69 +928,14 @@ dp_declare_contribution(PG_FUNCTION_ARGS)
 				 errdetail("NULL leaves what was declared as it is."),
 				 errhint("Give one of them, for example max_total => 50 if a "
 						 "person has at most 50 rows.")));
-	dp_catalog_write_contribution(relid, max_rows, max_keys, max_total);
+	dp_catalog_write_contribution(relid, max_rows, max_keys, max_total,
+								  min_units);
+	CommandCounterIncrement();
 	dp_protect_invalidate_tree(relid);
 	dp_protect_comment(relid);
+	if (max_rows != 0 || max_keys != 0 || max_total != 0)
+		dp_protect_notice_bounds(relid);
+	if (min_units > 0 && dp_catalog_find_relation(relid, &row))
+		notice_least(&row);
 	PG_RETURN_VOID();
-}
-
-/*
- * The role of login or SET ROLE must own the dataset: a SECURITY DEFINER
- * function of the owner must not show exact numbers to others.
- */
-static void
-require_asking_owner(const dp_relation *relation)
-{
-	if (!dp_ledger_owns_dataset(GetOuterUserId(), relation->dataset))
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("dp_suggest_bounds() is for the owner of dataset "
-						"\"%s\" only", relation->dataset),
-				 errdetail("It shows exact numbers about private rows, and "
-						   "role \"%s\" asks.",
-						   GetUserNameFromId(GetOuterUserId(), false)),
-				 errhint("The role that owns the dataset must call it "
-						 "itself.")));
-}
-
-PG_FUNCTION_INFO_V1(dp_suggest_unit);
-
-/*
- * dp_suggest_unit
- *	  SQL: dp_pg.suggest_unit(relation regclass) returns name: the unit column
- *	  of a relation, if both the current user and the role that asks own it.
- *
- * Errors: 42501; 42704 not protected; 22023 a NULL relation, or one whose rows
- * are units; 0A000 the unit is behind a key; 55000 the unit column is gone.
- */
-Datum
-dp_suggest_unit(PG_FUNCTION_ARGS)
-{
-	dp_relation *relation;
-	Oid			relid;
-
-	dp_protect_declare_require_value(PG_ARGISNULL(0), "relation");
-	relid = PG_GETARG_OID(0);
-	dp_protect_require_owner(relid);
-	dp_protect_require_dataset(dp_protect_require_protected(relid));
-	relation = dp_protect_lookup(relid);
-	require_asking_owner(relation);
-	if (relation->unit == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("each row of relation \"%s\" is one unit",
-						get_rel_name(relid)),
-				 errdetail("It was protected without a unit column, so that "
-						   "no unit has many rows or groups."),
-				 errhint("Bounds on rows of a unit need not be declared.")));
-	if (relation->unit_steps != NIL)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("the unit of relation \"%s\" is behind a key",
-						get_rel_name(relid)),
-				 errdetail("It is %s.", relation->unit),
-				 errhint("Count its rows in a query of your own that joins "
-						 "the relations.")));
-	PG_RETURN_DATUM(DirectFunctionCall1(namein,
-										CStringGetDatum(relation->unit)));
 }

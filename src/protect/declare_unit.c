@@ -407,13 +407,19 @@ notice_columns(const dp_relation_row *unit)
 						 quote_literal_cstr(better))));
 }
 
-static void
-notice_no_bounds(Oid relid)
+/*
+ * dp_protect_notice_bounds
+ *	  NOTICEs: no bound is declared though a unit may have many rows; or some
+ *	  are though it has one.
+ */
+void
+dp_protect_notice_bounds(Oid relid)
 {
 	dp_relation_row row;
-	bool		behind = dp_catalog_find_relation(relid, &row) &&
-	OidIsValid(row.unit_through);
+	const char *name = quote_literal_cstr(dp_protect_qualified_name(relid));
 
+	if (!dp_catalog_find_relation(relid, &row))
+		return;
 	if (dp_protect_lacks_bounds(relid))
 		ereport(NOTICE,
 				(errmsg("no bound says how many rows of one unit of relation "
@@ -422,11 +428,20 @@ notice_no_bounds(Oid relid)
 						   "all that count.  Queries that need a bound are "
 						   "refused until one is declared or set."),
 				 errhint("If, say, a person has at most 50 rows: SELECT "
-						 "dp_declare(%s, max_total => 50);%s",
-						 quote_literal_cstr(dp_protect_qualified_name(relid)),
-						 behind ? "" :
+						 "dp_declare(%s, max_total => 50);%s", name,
+						 OidIsValid(row.unit_through) ? "" :
 						 "  If it has one, a primary key, or UNIQUE and NOT "
 						 "NULL, on the unit column proves it.")));
+	else if (row.max_rows + row.max_keys + row.max_total > 0 &&
+			 dp_protect_prove_one_row(dp_protect_lookup(relid), NULL))
+		ereport(NOTICE,
+				(errmsg("each unit of relation \"%s\" has one row, whatever "
+						"is declared", get_rel_name(relid)),
+				 errdetail("Queries about the relation alone need no bounds "
+						   "and do not use them.  Where it is joined with "
+						   "another, the larger ones hold."),
+				 errhint("To withdraw them: SELECT dp_declare(%s, max_rows => "
+						 "0, max_keys => 0, max_total => 0);", name)));
 }
 
 /*
@@ -443,7 +458,7 @@ dp_protect_notice_unit(const dp_relation_row *unit, const char *dataset)
 		notice_columns(unit);
 	else
 		notice_leads(unit, dataset);
-	notice_no_bounds(unit->relid);
+	dp_protect_notice_bounds(unit->relid);
 }
 
 /* ----------------

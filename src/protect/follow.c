@@ -407,11 +407,8 @@ protect(const dp_name_row *name, Oid relid, const dp_heritage *kept)
 	row.rows = kept->rows;
 	row.commented = kept->commented;
 	dp_catalog_write_relation(&row);
-	if (kept->max_rows > 0 || kept->max_keys > 0 || kept->max_total > 0)
-		dp_catalog_write_contribution(relid, kept->max_rows, kept->max_keys,
-									  kept->max_total);
-	if (kept->min_units > 0)
-		dp_catalog_write_min_units(relid, kept->min_units);
+	dp_catalog_write_contribution(relid, kept->max_rows, kept->max_keys,
+								  kept->max_total, kept->min_units);
 	dp_catalog_write_heirs(name, relid);
 	CommandCounterIncrement();
 	dp_protect_invalidate_tree(relid);

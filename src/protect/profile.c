@@ -1,7 +1,7 @@
 /*
  * profile.c
- *	  dp_profile: who may make the profile of a relation, and its row in
- *	  dp_pg.profile.  How it is made is in sql/33_profile.sql.
+ *	  dp_profile and dp_suggest_bounds: who may call them, and the row in
+ *	  dp_pg.profile.  What they do is in sql/33_profile.sql, 33_suggest.sql.
  */
 #include "postgres.h"
 
@@ -20,28 +20,37 @@
 
 /*
  * The dataset of a protected relation.  The current user must own both; so
- * must the role of login or SET ROLE, whose release it is: with the owner's
- * rights, lent by a function, another role must not spend the owner's cap.
+ * must the role of login or SET ROLE: with the owner's rights, lent by a
+ * function, another role must neither spend the owner's cap nor see the exact
+ * numbers that dp_suggest_bounds returns of the rows on the way to the unit.
  */
 static char *
-require_profiling_owner(Oid relid)
+require_measuring_owner(Oid relid, bool exact)
 {
+	const char *function = exact ? "dp_suggest_bounds()" : "dp_profile()";
 	char	   *dataset;
+	dp_relation *relation;
+	ListCell   *lc;
 
-	dp_protect_require_writable("dp_profile()");
+	if (!exact)
+		dp_protect_require_writable(function);
 	dp_protect_require_owner(relid);
 	dataset = dp_protect_require_protected(relid);
 	dp_protect_require_dataset(dataset);
 	if (!dp_ledger_owns_dataset(GetOuterUserId(), dataset))
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("dp_profile() is for the owner of dataset \"%s\" "
-						"only", dataset),
-				 errdetail("It is charged to the dataset's cap, and role "
-						   "\"%s\" asks.",
+				 errmsg("%s is for the owner of dataset \"%s\" only", function,
+						dataset),
+				 errdetail("%s, and role \"%s\" asks.", exact ?
+						   "It shows exact numbers about private rows" :
+						   "It is charged to the dataset's cap",
 						   GetUserNameFromId(GetOuterUserId(), false)),
 				 errhint("The role that owns the dataset must call it "
 						 "itself.")));
+	relation = dp_protect_lookup(relid);
+	foreach(lc, exact ? relation->unit_steps : NIL)
+		dp_protect_require_owner(((dp_unit_step *) lfirst(lc))->relid);
 	return dataset;
 }
 
@@ -49,17 +58,21 @@ PG_FUNCTION_INFO_V1(dp_profile_dataset);
 
 /*
  * dp_profile_dataset
- *	  SQL: dp_pg.profile_dataset(relation regclass) returns name.
+ *	  SQL: dp_pg.profile_dataset(relation regclass, exact boolean) returns
+ *	  name.
  *
- * Errors: 42501; 42704 not protected; 22023 a NULL; 25006.
+ * Errors: 42501; 42704 not protected; 22023 a NULL; 25006 unless exact; 55000
+ * the unit column is gone.
  */
 Datum
 dp_profile_dataset(PG_FUNCTION_ARGS)
 {
+	char	   *dataset;
+
 	dp_protect_declare_require_value(PG_ARGISNULL(0), "relation");
-	PG_RETURN_DATUM(DirectFunctionCall1(namein,
-										CStringGetDatum(
-							require_profiling_owner(PG_GETARG_OID(0)))));
+	dp_protect_declare_require_value(PG_ARGISNULL(1), "exact");
+	dataset = require_measuring_owner(PG_GETARG_OID(0), PG_GETARG_BOOL(1));
+	PG_RETURN_DATUM(DirectFunctionCall1(namein, CStringGetDatum(dataset)));
 }
 
 PG_FUNCTION_INFO_V1(dp_profile_keep);
@@ -77,12 +90,13 @@ dp_profile_keep(PG_FUNCTION_ARGS)
 {
 	static const Oid types[] = {NUMERICOID, NUMERICOID, JSONBOID, JSONBOID};
 	dp_argument args[6];
+	char	   *dataset;
 	int			i;
 
 	dp_protect_declare_require_value(PG_ARGISNULL(0), "relation");
+	dataset = require_measuring_owner(PG_GETARG_OID(0), false);
 	args[0] = (dp_argument) DP_ARG_OID(PG_GETARG_OID(0));
-	args[1] = (dp_argument) {TEXTOID, CStringGetTextDatum(
-								  require_profiling_owner(PG_GETARG_OID(0)))};
+	args[1] = (dp_argument) {TEXTOID, CStringGetTextDatum(dataset)};
 	for (i = 0; i < lengthof(types); i++)
 		args[i + 2] = (dp_argument) {types[i], PG_GETARG_DATUM(i + 1),
 									 PG_ARGISNULL(i + 1)};

@@ -210,8 +210,8 @@ dp_protect(PG_FUNCTION_ARGS)
 	protect_write_row(&row, dataset, view, rows,
 					  PG_ARGISNULL(6) ?
 					  is_commented(relid) : PG_GETARG_BOOL(6));
-	if (max_total > 0)
-		dp_catalog_write_contribution(relid, 0, 0, max_total);
+	if (max_total != 0)
+		dp_catalog_write_contribution(relid, 0, 0, max_total, 0);
 	write_name(relid, PG_ARGISNULL(7), !PG_ARGISNULL(7) && PG_GETARG_BOOL(7));
 	if (OidIsValid(view))
 		dp_protect_publish_grant(relid, view, dataset);

@@ -85,6 +85,7 @@ extern void dp_protect_read_unit(Oid relid, const char *unit,
 extern void dp_protect_forbid_behind(Oid relid, const char *what);
 extern void dp_protect_notice_unit(const dp_relation_row *unit,
 								   const char *dataset);
+extern void dp_protect_notice_bounds(Oid relid);
 
 /* ---- exposure.c ---- */
 extern List *dp_protect_list_tree(Oid relid, LOCKMODE lockmode);

@@ -26,8 +26,8 @@ SELECT dp_declare('visit', max_keys => 2147483647, max_rows => NULL);
 SELECT * FROM declared() WHERE relid = 'visit';
 SELECT dp_declare('visit', max_rows => 2147483647, max_keys => 1);
 SELECT * FROM declared() WHERE relid = 'visit';
-SELECT a, o.* FROM unnest(ARRAY['max_rows => 0', 'max_keys => 0', 'max_rows => -1', 'max_rows => 2147483648',
-	'max_keys => 9223372036854775807', 'max_rows => NULL', 'max_rows => NULL, max_keys => NULL', 'max_rows => 2, max_keys => 0']) WITH ORDINALITY a (a, i), outcome(format('SELECT dp_declare(''visit'', %s)', a)) o ORDER BY i;
+SELECT a, o.* FROM unnest(ARRAY['max_rows => -1', 'max_rows => 2147483648',
+	'max_keys => 9223372036854775807', 'max_rows => NULL', 'max_rows => NULL, max_keys => NULL', 'max_rows => 2, max_keys => -1']) WITH ORDINALITY a (a, i), outcome(format('SELECT dp_declare(''visit'', %s)', a)) o ORDER BY i;
 SELECT * FROM outcome('SELECT dp_declare(''visit'')');
 SELECT * FROM outcome('SELECT dp_declare(NULL, max_rows => 2)');
 BEGIN READ ONLY;
@@ -38,6 +38,24 @@ BEGIN;
 SELECT dp_declare('visit', max_rows => 2);
 ROLLBACK;
 SELECT * FROM declared() WHERE relid = 'visit';
+-- 0 withdraws one; what is then missing, or of no use, is said
+SELECT dp_declare('visit', max_total => 7, min_units => 5);
+SELECT dp_declare('visit', max_keys => 0, min_units => 0);
+SELECT max_total, max_keys, max_rows, min_units FROM dp_pg.relation WHERE relid = 'visit'::regclass;
+SET client_min_messages = notice;
+\set VERBOSITY default
+SELECT dp_declare('visit', max_rows => 0, max_total => 0);
+SELECT d.note FROM dp_describe('visit') d WHERE attribute IS NULL;
+SELECT dp_protect('visit', unit => 'unit', max_total => 3);
+SELECT dp_protect('visit', unit => 'unit', max_total => 0);
+CREATE TABLE once (unit int PRIMARY KEY);
+SELECT dp_protect('once', unit => 'unit', dataset => :'schema');
+SELECT dp_declare('once', max_total => 5);
+SELECT dp_declare('once', max_rows => 0, max_keys => 0, max_total => 0);
+SELECT dp_unprotect('once');
+SET client_min_messages = warning;
+\set VERBOSITY sqlstate
+DROP TABLE once;
 -- the size class is another thing, and a name tells which is meant
 SELECT dp_declare('visit', rows => 1000);
 SELECT dp_declare('visit', max_rows => 4, max_keys => 2);
@@ -109,6 +127,7 @@ CREATE FUNCTION suggested(VARIADIC keys text[]) RETURNS TABLE (what text, bound 
 BEGIN ATOMIC SELECT what, bound, round(units_kept::numeric, 4), round(rows_kept::numeric, 4) FROM dp_suggest_bounds('"odd ""one"', keys); END;
 SELECT what, bound, round(units_kept::numeric, 4) units_kept, round(rows_kept::numeric, 4) rows_kept FROM dp_suggest_bounds('"odd ""one"');
 SELECT * FROM suggested('select');
+SELECT statement FROM dp_suggest_bounds('"odd ""one"', ARRAY['select']) WHERE bound = 5;
 SELECT * FROM suggested('select', 'day');
 -- keys are also expressions, as queries group by them; a name is a column first
 SELECT a.keys, s.* FROM (VALUES (ARRAY['date_trunc(''month'', day)']), (ARRAY['upper("select")', 'extract(year FROM day)']), (ARRAY['"odd ""one"."select"']),
@@ -163,7 +182,7 @@ SELECT count(*) > 0 AS owner FROM show() AS t (a text, b bigint, c float8, d flo
 SET ROLE :analyst;
 SELECT * FROM outcome('SELECT * FROM show() AS t (a text, b bigint, c float8, d float8)');
 SELECT * FROM outcome('SELECT * FROM dp_suggest_bounds(''visit'')');
-SELECT * FROM outcome('SELECT dp_pg.suggest_unit(''visit'')');
+SELECT * FROM outcome('SELECT dp_pg.profile_dataset(''visit'', true)');
 -- names found on the way to another function are not the extension's
 SET ROLE :owner;
 CREATE FUNCTION unnest(text[]) RETURNS SETOF text LANGUAGE sql AS $$ SELECT 'taken' $$;

@@ -147,6 +147,7 @@ ALTER TABLE person ADD PRIMARY KEY (id);
 CREATE TABLE visit (n int, person_id int, cost int);
 SELECT dp_protect('visit', unit => 'person_id -> person.id', dataset => 'regress_follow', follow => true);
 SELECT dp_declare('visit', max_rows => 3, max_total => 7, min_units => 4);
+SELECT dp_declare('visit', max_rows => 0);
 BEGIN;
 DROP TABLE visit, person CASCADE;
 CREATE TABLE visit (cost int, person_id int);

@@ -103,7 +103,7 @@ CREATE FUNCTION lent() RETURNS bigint LANGUAGE sql SECURITY DEFINER AS 'SELECT c
 GRANT EXECUTE ON FUNCTION lent() TO PUBLIC;
 RESET ROLE;
 SET ROLE :analyst;
-SELECT statement, o.* FROM (VALUES ('dp_profile(''visit'')'), ('lent()'), ('dp_pg.profile_dataset(''visit'')'), ('dp_pg.profile_keep(''visit'', 1, NULL, ''[]'', ''[]'')')) s (statement), outcome('SELECT ' || statement) o;
+SELECT statement, o.* FROM (VALUES ('dp_profile(''visit'')'), ('lent()'), ('dp_pg.profile_dataset(''visit'', false)'), ('dp_pg.profile_keep(''visit'', 1, NULL, ''[]'', ''[]'')')) s (statement), outcome('SELECT ' || statement) o;
 -- it shows to who has a budget
 SELECT relid, epsilon FROM dp_pg.profile ORDER BY relid::text;
 SELECT attribute, regexp_replace(note, 'profile of [0-9-]*', 'profile of DATE') AS note FROM dp_describe('small') WHERE note ~ 'profile of';

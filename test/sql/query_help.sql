@@ -77,6 +77,34 @@ SELECT dp_grant(:'analyst', 'no_relation', epsilon => 1, delta => 0);
 SELECT dp_grant(:'analyst', 'no.rela.tion', epsilon => 1, delta => 0);
 SELECT dp_grant(:'analyst', '"', epsilon => 1, delta => 0);
 SELECT dp_grant(:'analyst', 'pg_class', epsilon => 1, delta => 0);
+
+-- what is said in place of an aggregate, and of bounds, in either mode
+SELECT dp_unlimit(:'schema'), dp_grant(:'analyst', :'schema', epsilon => 1000, delta => 0.000001, filter => 'basic') \g /dev/null
+SET ROLE :analyst;
+CREATE FUNCTION pg_temp.advised(mode text, query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	advice text;
+BEGIN
+	PERFORM set_config('dp_pg.transparent', mode, true);
+	EXECUTE 'SELECT ' || query || ' FROM person';
+	RETURN 'answered';
+EXCEPTION WHEN OTHERS THEN
+	GET STACKED DIAGNOSTICS advice = PG_EXCEPTION_HINT;
+	RETURN concat(SQLERRM, ': ', advice);
+END $$;
+SELECT q, pg_temp.advised('off', 'dp_count(*), ' || q) AS private, pg_temp.advised('on', q) AS plain FROM unnest(ARRAY['max(ward)', 'array_agg(ward)', 'bool_or(age > 7)',
+	'percentile_cont(ARRAY[0.5]) WITHIN GROUP (ORDER BY age)', 'percentile_cont(0.5) WITHIN GROUP (ORDER BY seen - seen)', 'sum(seen - seen)', 'bit_or(age)']) q \gx
+SELECT pg_temp.advised('off', 'dp_max(seen)') AS private, pg_temp.advised('on', 'max(seen)') AS plain, pg_temp.advised('on', 'corr(id, age)') AS pair, pg_temp.advised('on', 'mode() WITHIN GROUP (ORDER BY id)') AS mode,
+	pg_temp.advised('on', 'stddev(DISTINCT age)') AS distinct, pg_temp.advised('on', 'percentile_cont(2) WITHIN GROUP (ORDER BY age)') AS fraction \gx
+-- which is answered as it stands
+SELECT mode, q, pg_temp.advised(mode, q) FROM (VALUES ('off', 'dp_argmax(ward)'), ('off', 'dp_count(*) FILTER (WHERE age > 7)'), ('off', 'dp_quantile(age, 0.5)'), ('off', 'dp_max(seen, ''2026-01-01'', ''2026-12-31'')'),
+	('on', 'mode() WITHIN GROUP (ORDER BY ward)'), ('on', 'count(*) FILTER (WHERE age > 7)'), ('on', 'percentile_cont(0.5) WITHIN GROUP (ORDER BY age)')) t(mode, q);
+SET dp_pg.transparent = on;
+SELECT max(seen) IS NULL OR true AS answered, count(*) IS NOT NULL AS counted FROM person WHERE seen BETWEEN '2026-01-01' AND '2026-12-31';
+SELECT corr(age, id) IS NULL OR true AS answered FROM person WHERE age BETWEEN 0 AND 100 AND id BETWEEN 0 AND 100;
+SELECT ward, count(*) IS NOT NULL AS counted FROM person WHERE ward IN ('A', 'B') GROUP BY ward;
+SELECT count(*) IS NOT NULL AS counted, sum(extract(epoch FROM seen - seen)) IS NOT NULL AS seconds FROM person WHERE extract(epoch FROM seen - seen) BETWEEN 0 AND 100;
+RESET dp_pg.transparent;
 \set VERBOSITY sqlstate
 
 \set file :abs_srcdir '/sql/include/query_end.psql'

@@ -25,6 +25,18 @@ SELECT dp_protect('visit', unit => 'who', dataset => :'schema') \g /dev/null
 SELECT dp_declare('visit', 'ward', keys => ARRAY['A','B','C','D']) \g /dev/null
 SELECT dp_declare('visit', 'pay', lower => 0, upper => 10) \g /dev/null
 SELECT dp_declare('visit', max_rows => 40, max_keys => 4, min_units => 20);
+-- what it promises at a price: exact tails of the number's noise
+\set VERBOSITY default
+SET client_min_messages = notice;
+SET dp_pg.epsilon = 0.1;
+SELECT dp_declare('person', min_units => 20), dp_declare('visit', min_units => 20);
+SELECT dp_declare('person', min_units => 82);
+SET dp_pg.epsilon = 0.5;
+SELECT dp_declare('person', min_units => 32);
+SET dp_pg.epsilon = '1000000';
+\set VERBOSITY sqlstate
+SET client_min_messages = warning;
+SELECT dp_declare('person', min_units => 20) \g /dev/null
 RESET ROLE;
 SET ROLE :analyst;
 

@@ -148,7 +148,23 @@ SET ROLE :owner;
 SELECT * FROM outcome($$SELECT dp_unprotect('orders')$$);
 SELECT * FROM outcome($$SELECT dp_protect('orders', unit => 'okey')$$);
 SELECT * FROM outcome($$SELECT dp_declare('line', 'part', immutable => true)$$);
+-- the same numbers, counted another way; none for an owner of only some of the tables
+CREATE FUNCTION counted() RETURNS TABLE (what text, bound bigint, kept bool) LANGUAGE sql AS $$
+	WITH part AS (SELECT cust AS u, upper(part) AS k, count(*) AS n FROM line JOIN orders ON ord = okey WHERE cust IS NOT NULL GROUP BY 1, 2),
+		unit AS (SELECT sum(n) AS total, count(*) AS groups, max(n) AS most FROM part GROUP BY u)
+	SELECT b.what, b.bound, round(b.units_kept::numeric, 9) = round((SELECT avg((CASE b.what WHEN 'max_total' THEN total WHEN 'max_keys' THEN groups ELSE most END <= b.bound)::int) FROM unit), 9)
+		AND round(b.rows_kept::numeric, 9) = round(CASE b.what WHEN 'max_total' THEN (SELECT sum(least(total, b.bound)) / sum(total) FROM unit)
+			WHEN 'max_keys' THEN (SELECT sum(total * least(1, b.bound::numeric / groups)) / sum(total) FROM unit) ELSE (SELECT sum(least(n, b.bound)) / sum(n) FROM part) END, 9)
+	FROM dp_suggest_bounds('line', ARRAY['upper(part)']) b $$;
+SELECT what, count(*), bool_and(kept) FROM counted() GROUP BY 1 ORDER BY 1;
+SELECT count(*) > 1 AS deeper FROM dp_suggest_bounds('event');
+RESET ROLE;
+ALTER TABLE orders OWNER TO :analyst;
+SET ROLE :owner;
 SELECT * FROM outcome($$SELECT * FROM dp_suggest_bounds('line')$$);
+RESET ROLE;
+ALTER TABLE orders OWNER TO :owner;
+SET ROLE :owner;
 -- a view that is older than a column
 CREATE VIEW short WITH (security_invoker) AS SELECT ord, qty FROM line;
 GRANT SELECT ON short TO :analyst;

@@ -121,11 +121,19 @@ PREPARE p(int) AS SELECT dp_sum(cost, 5) IS NOT NULL AS told FROM orders WHERE c
 EXECUTE p(20);
 EXECUTE p(70);
 SELECT dp_sum(cost, 0, 100) IS NOT NULL AS written FROM orders WHERE cost > 70;
+-- rows of two tables multiply, where none determines the other's; the hint is silent
+SELECT dp_count(*) IS NOT NULL AS told FROM orders a JOIN orders b USING (customer);
+SELECT dp_count(*) IS NOT NULL AS told FROM orders a JOIN orders b USING (customer);
+SELECT dp_count(*) IS NOT NULL AS looked_up FROM orders o JOIN item i ON i.of_order = o.id;
+SELECT dp_count(DISTINCT customer) IS NOT NULL AS people FROM orders a JOIN orders b USING (customer) WHERE a.cost > 5;
+SET dp_pg.max_total = 2500;
+SELECT dp_count(*) IS NOT NULL AS all_count FROM orders a JOIN orders b USING (customer) WHERE b.cost > 5;
+RESET dp_pg.max_total;
 RESET SESSION AUTHORIZATION;
 -- numbers out of range
 SET SESSION AUTHORIZATION :owner;
 \set VERBOSITY sqlstate
-SELECT dp_declare('orders', max_total => 0);
+SELECT dp_declare('orders', max_total => -1);
 SELECT dp_declare('orders', max_total => 2147483648);
 SELECT dp_declare('orders', NULL, NULL, NULL);
 SELECT dp_protect('orders', unit => 'customer', max_total => -1);

@@ -13,6 +13,7 @@ use PostgreSQL::Test::Utils;
 
 our @EXPORT = qw(attack_node as errors log_mark log_since forced_parallel
   test_library);
+our @EXPORT_OK = qw(bounding_node bounded protect);
 
 # A running server; conf is appended to postgresql.conf.  Answers are exact
 # for tests that need it: with epsilon 1000 a count is wrong with probability
@@ -49,6 +50,44 @@ SELECT dp_declare('patients', 'age', lower => 0, upper => 120);
 SELECT dp_grant('analyst', dataset => 'hospital', epsilon => 1e9, delta => 1e-6);
 EOT
 	return $node;
+}
+
+# The same for relations with many rows of a unit, at a huge epsilon.
+my $bounding;
+
+sub bounding_node
+{
+	my ($name, $conf) = @_;
+
+	$bounding = attack_node($name, <<"EOT" . ($conf // ''));
+dp_pg.epsilon_ceiling = '20000000'
+dp_pg.readers = 2
+fsync = off
+jit = off
+max_wal_size = 4GB
+EOT
+	value($bounding, 'ALTER ROLE analyst SET dp_pg.epsilon = 20000000');
+	value($bounding, "SET SESSION AUTHORIZATION owner; SELECT dp_grant('analyst', dataset => 'hospital', epsilon => 9e11, delta => 1e-6)");
+	return $bounding;
+}
+
+# The answer at m rows and kappa groups of a unit, and a total; errors are part of it.
+sub bounded
+{
+	my ($m, $kappa, $sql, $total) = @_;
+	my ($out, $err) = as($bounding, 'analyst', "SET dp_pg.max_rows = $m; SET dp_pg.max_keys = $kappa; "
+		  . (defined $total ? "SET dp_pg.max_total = $total; " : '') . $sql);
+
+	return $err eq '' ? $out : "$out$err";
+}
+
+# Of a relation of the owner's: its unit, and what else he does.
+sub protect
+{
+	my ($relation, $more) = @_;
+
+	return value($bounding, "SET SESSION AUTHORIZATION owner; SELECT dp_protect('$relation', unit => 'u', dataset => 'hospital');"
+		  . ($more // ''));
 }
 
 # The path of a library of test functions, NAME.c, built now; the folders of

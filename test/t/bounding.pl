@@ -11,7 +11,7 @@ use warnings;
 
 use FindBin;
 use lib $FindBin::RealBin;
-use AttackNode qw(attack_node as);
+use AttackNode qw(as bounding_node bounded protect);
 use LedgerNode;
 use List::Util qw(min sum);
 use PostgreSQL::Test::Cluster;
@@ -19,36 +19,9 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-my $node = attack_node('bounding', <<'EOT');
-dp_pg.epsilon_ceiling = '20000000'
-dp_pg.readers = 2
-dp_pg.worker_idle = '10min'
-fsync = off
-jit = off
-max_wal_size = 4GB
-EOT
+my $node = bounding_node('bounding', "dp_pg.worker_idle = '10min'\n");
 
-value($node, 'ALTER ROLE analyst SET dp_pg.epsilon = 20000000; CREATE ROLE other_owner LOGIN; GRANT CREATE ON SCHEMA public TO other_owner');
-value($node, "SET SESSION AUTHORIZATION owner; SELECT dp_grant('analyst', dataset => 'hospital', epsilon => 9e11, delta => 1e-6)");
-
-# The answer at m rows and kappa groups of a unit, and a total; errors are part of it.
-sub bounded
-{
-	my ($m, $kappa, $sql, $total) = @_;
-	my ($out, $err) = as($node, 'analyst', "SET dp_pg.max_rows = $m; SET dp_pg.max_keys = $kappa; "
-		  . (defined $total ? "SET dp_pg.max_total = $total; " : '') . $sql);
-
-	return $err eq '' ? $out : "$out$err";
-}
-
-# Of a relation of the owner's: its unit, and what else he does.
-sub protect
-{
-	my ($relation, $more) = @_;
-
-	return value($node, "SET SESSION AUTHORIZATION owner; SELECT dp_protect('$relation', unit => 'u', dataset => 'hospital');"
-		  . ($more // ''));
-}
+value($node, 'CREATE ROLE other_owner LOGIN; GRANT CREATE ON SCHEMA public TO other_owner');
 
 # Distinct values: m of a unit's, however often it has them.
 value($node, <<'EOT');

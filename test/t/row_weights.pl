@@ -6,7 +6,7 @@ use warnings;
 
 use FindBin;
 use lib $FindBin::RealBin;
-use AttackNode qw(attack_node as);
+use AttackNode qw(as bounding_node bounded protect);
 use LedgerNode;
 use List::Util qw(min);
 use PostgreSQL::Test::Cluster;
@@ -15,35 +15,7 @@ use Test::More;
 
 use constant ROUNDED => (0, 0.501, 0.501, 0.501, 0.001, 0.01, 0);
 
-my $node = attack_node('row_weights', <<'EOT');
-dp_pg.epsilon_ceiling = '20000000'
-dp_pg.readers = 2
-fsync = off
-jit = off
-max_wal_size = 4GB
-EOT
-
-value($node, 'ALTER ROLE analyst SET dp_pg.epsilon = 20000000;');
-value($node, "SET SESSION AUTHORIZATION owner; SELECT dp_grant('analyst', dataset => 'hospital', epsilon => 9e11, delta => 1e-6)");
-
-# The answer at m rows and kappa groups of a unit, and a total; errors are part of it.
-sub bounded
-{
-	my ($m, $kappa, $sql, $total) = @_;
-	my ($out, $err) = as($node, 'analyst', "SET dp_pg.max_rows = $m; SET dp_pg.max_keys = $kappa; "
-		  . (defined $total ? "SET dp_pg.max_total = $total; " : '') . $sql);
-
-	return $err eq '' ? $out : "$out$err";
-}
-
-# Of a relation of the owner's: its unit, and what else he does.
-sub protect
-{
-	my ($relation, $more) = @_;
-
-	return value($node, "SET SESSION AUTHORIZATION owner; SELECT dp_protect('$relation', unit => 'u', dataset => 'hospital');"
-		  . ($more // ''));
-}
+my $node = bounding_node('row_weights');
 
 # ---- against SQL, where nothing is random ----
 

@@ -131,6 +131,23 @@ delta_setting(void)
 }
 
 /*
+ * dp_aggregates_unit_noise
+ *	  Root mean square of the noise that hides a one at this price, about: for
+ *	  comparing bounds only.
+ */
+double
+dp_aggregates_unit_noise(const dp_rational *epsilon)
+{
+	double		price = (double) epsilon->num / (double) epsilon->den;
+	dp_fixed	delta;
+
+	if (dp_setting_mechanism != DP_SETTING_GAUSSIAN ||
+		!dp_aggregates_read_delta(&delta))
+		return sqrt(2) / price;
+	return sqrt(2 * log(1.25 / dp_accounting_fixed_approx(delta))) / price;
+}
+
+/*
  * Variance, rho and charge of Gaussian noise.
  * Source: doc/theory.md T36 (rho, exact delta of a scalar), T47 (vectors,
  * which charge which budget pays).

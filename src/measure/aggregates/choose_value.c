@@ -235,16 +235,16 @@ read_fraction(const dp_measure *measure)
 	if (fault != DP_NUMBER_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("fraction of dp_quantile must be a number from 0 to "
-						"1"),
+				 errmsg("fraction of %s must be a number from 0 to 1",
+						dp_catalog_shown_name("dp_quantile")),
 				 errdetail("It is %s.", dp_base_number_fault_text(fault)),
 				 errhint("The median is 0.5; round(x, 9) shortens a number "
 						 "with many digits.")));
 	if (fraction.num > fraction.den)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("fraction of dp_quantile must be a number from 0 to "
-						"1"),
+				 errmsg("fraction of %s must be a number from 0 to 1",
+						dp_catalog_shown_name("dp_quantile")),
 				 errdetail("It is above 1."),
 				 errhint("Percentile 95 is the fraction 0.95.")));
 	return fraction;
@@ -535,7 +535,8 @@ selection_raise_candidates(const dp_measure *measure, const char *what,
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("candidates of dp_%s %s", measure->ops->name, what),
+			 errmsg("candidates of %s %s", dp_catalog_shown_name
+					(psprintf("dp_%s", measure->ops->name)), what),
 			 errhint("%s", hint)));
 }
 
@@ -614,6 +615,11 @@ selection_find_candidates(const dp_measure *measure)
 		take_declared(measure, candidates);
 	else
 		selection_raise_candidates(measure, "are missing",
+								   dp_setting_transparent ?
+								   "Count them, with WHERE x IN ('a', 'b') "
+								   "GROUP BY x, or ask the owner to run "
+								   "dp_declare(relation, column, keys => "
+								   "...)." :
 								   "Give them as an array, or ask the owner "
 								   "to run dp_declare(relation, column, keys "
 								   "=> ...).");

@@ -132,6 +132,7 @@ struct dp_measure
 	Numeric		number;
 	ArrayType  *candidates;
 	dp_rational epsilon;		/* given, or from the setting */
+	double		unit_noise;		/* that hides a one at this price, about */
 
 	/* settings and facts at the start of the query */
 	bool		gaussian;		/* dp_pg.mechanism */
@@ -180,7 +181,6 @@ extern double dp_aggregates_granule(const dp_measure *measure);
 
 /* ---- parameters.c ---- */
 extern dp_rational dp_aggregates_default_price(int share);
-extern double dp_aggregates_unit_noise(const dp_rational *epsilon);
 extern const char *dp_aggregates_form(const dp_measure_ops *ops,
 									  const Aggref *aggregate);
 extern Expr *dp_aggregates_parameter(const dp_measure_ops *ops,
@@ -189,6 +189,7 @@ extern void dp_aggregates_set_parameters(dp_measure *measure, int share,
 										 int *location);
 
 /* ---- additive.c: Laplace and Gaussian noise on integers ---- */
+extern double dp_aggregates_unit_noise(const dp_rational *epsilon);
 extern double dp_aggregates_noise_scale(const dp_measure *measure);
 extern double dp_aggregates_noise_error(const dp_measure *measure,
 										double beta);

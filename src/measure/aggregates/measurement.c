@@ -114,8 +114,7 @@ profile_bounds(dp_measure *measure)
 {
 	const dp_contribution *c = &measure->contribution;
 	dp_outlook	outlook = {
-		.noise = dp_aggregates_unit_noise(&measure->epsilon) *
-		(c->replace ? 2 : 1),
+		.noise = measure->unit_noise * (c->replace ? 2 : 1),
 		.groups = Max(measure->groups, 1),
 		.total = Min(c->kappa * c->rows, c->total)
 	};
@@ -149,17 +148,27 @@ infer_bounds(dp_measure *measure)
 	measure->upper = interval.high;
 }
 
-/* An example call, such as "dp_corr(y, x, 0, 100, 0, 100)". */
+/*
+ * An example call, such as "dp_corr(y, x, 0, 100, 0, 100)"; conditions in
+ * transparent mode.
+ */
 static char *
 bounds_example(const dp_measure *measure)
 {
+	bool		pair = dp_catalog_row_arguments(measure->ops->kind) == 2;
+	bool		times = dp_domains_is_time(measure->argument_type);
+	const char *low = times ? "'2026-01-01'" : "0";
+	const char *high = times ? "'2026-12-31'" : "100";
 	const char *const *longest = measure->ops->forms;
 
+	if (dp_setting_transparent)
+		return psprintf("WHERE %sx BETWEEN %s AND %s",
+						pair ? "y BETWEEN 0 AND 100 AND " : "", low, high);
 	while (longest[1] != NULL)
 		longest++;
-	return psprintf("dp_%s(%s, %s0, 100%s%s)", measure->ops->name,
-					dp_catalog_row_arguments(measure->ops->kind) == 2 ?
-					"y, x" : "x", strchr(measure->form, 'f') ? "0.5, " : "",
+	return psprintf("dp_%s(%s, %s%s, %s%s%s)", measure->ops->name,
+					pair ? "y, x" : "x",
+					strchr(measure->form, 'f') ? "0.5, " : "", low, high,
 					strchr(*longest, 'l') && strchr(*longest, 'L') ?
 					", 0, 100" : "",
 					strchr(measure->form, 'n') ? ", 10" : "");
@@ -195,7 +204,8 @@ dp_aggregates_find_bounds(dp_measure *measure)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("bounds of %s are missing",
-						get_func_name(measure->aggregate->aggfnoid)),
+						dp_catalog_shown_name
+						(get_func_name(measure->aggregate->aggfnoid))),
 				 errdetail("The value of every row is clamped between a lower "
 						   "and an upper bound, so that one row cannot show."),
 				 errhint("Write them in the query, as in %s, or ask the owner "

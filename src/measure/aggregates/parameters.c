@@ -8,8 +8,6 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/array.h"
@@ -54,23 +52,6 @@ dp_aggregates_default_price(int share)
 	part /= (dp_fixed) share;
 	return dp_base_check_price(dp_base_fixed_to_numeric(part), false,
 							   "a part of dp_pg.epsilon");
-}
-
-/*
- * dp_aggregates_unit_noise
- *	  Root mean square of the noise that hides a one at this price, about: for
- *	  comparing bounds only.
- */
-double
-dp_aggregates_unit_noise(const dp_rational *epsilon)
-{
-	double		price = (double) epsilon->num / (double) epsilon->den;
-	dp_fixed	delta;
-
-	if (dp_setting_mechanism != DP_SETTING_GAUSSIAN ||
-		!dp_aggregates_read_delta(&delta))
-		return sqrt(2) / price;
-	return sqrt(2 * log(1.25 / dp_accounting_fixed_approx(delta))) / price;
 }
 
 /*

@@ -98,10 +98,16 @@ may_decide(const Query *query)
 		(query->groupClause != NIL || query->distinctClause != NIL);
 }
 
+typedef struct share_count
+{
+	int			values;
+	int			levels;			/* with private aggregates */
+} share_count;
+
 static bool
 add_share(Node *node, const dp_walk *walk)
 {
-	int		   *share = walk->context;
+	share_count *share = walk->context;
 
 	if (IsA(node, Aggref))
 	{
@@ -110,11 +116,19 @@ add_share(Node *node, const dp_walk *walk)
 
 		if (kind != DP_AGG_NONE &&
 			takes_default(dp_split_lift_aggregate(aggregate, 0), kind))
-			++*share;
+			share->values++;
 	}
 	if (IsA(node, Query))
-		*share += may_decide((const Query *) node) +
-			dp_split_added_sizes((Query *) node);
+	{
+		const Query *query = (const Query *) node;
+
+		share->values += may_decide(query);
+		if (dp_catalog_has_own_aggregate(query))
+		{
+			share->values += dp_split_added_sizes(query);
+			share->levels++;
+		}
+	}
 	return false;
 }
 
@@ -143,7 +157,7 @@ dp_aggregates_count_default(const dp_block *block)
 int
 dp_aggregates_count_share(List *blocks)
 {
-	int			share = 0;
+	share_count share = {0, 0};
 	ListCell   *lc;
 	ListCell   *target;
 
@@ -153,9 +167,9 @@ dp_aggregates_count_share(List *blocks)
 	{
 		dp_block   *block = lfirst(lc);
 
-		share += dp_aggregates_count_default(block);
+		share.values += dp_aggregates_count_default(block);
 		if (dp_keys_has_undeclared(block))
-			share++;			/* the decision about keys */
+			share.values++;		/* the decision about keys */
 		(void) dp_base_contains((Node *) block->subqueries, add_share,
 								&share, 0);
 		foreach(target, block->sources)
@@ -167,7 +181,8 @@ dp_aggregates_count_share(List *blocks)
 										&share, 0);
 		}
 	}
-	return share;
+	return share.values + (share.levels == 0 ? 0 :
+						   dp_catalog_has_min_units() * share.levels);
 }
 
 /*

@@ -310,11 +310,13 @@ refuse_count(const Aggref *aggregate)
 						  aggregate->location,
 						  "It would count a row of the list that has no "
 						  "private one.",
-						  "Count a column of the private side, which is "
-						  "NULL there, as in dp_count(p.id).",
+						  psprintf("Count a column of the private side, which "
+								   "is NULL there, as in %s(p.id).",
+								   dp_catalog_shown_name("dp_count")),
 						  "%s does not count private rows of an outer join "
 						  "that keeps a list",
-						  get_func_name(aggregate->aggfnoid));
+						  dp_catalog_shown_name
+						  (get_func_name(aggregate->aggfnoid)));
 }
 
 /* Does WHERE keep the row?  *refusal: it tests private columns for NULL. */

@@ -112,6 +112,9 @@ aggregate_check_distinct(Aggref *aggregate, const char *name)
 	}
 	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
 						  aggregate->location, NULL,
+						  dp_setting_transparent ?
+						  "DISTINCT is supported in sum, avg and count, over "
+						  "built-in types." :
 						  "DISTINCT is supported in dp_sum, dp_avg, and "
 						  "dp_count(DISTINCT x) without an epsilon, over "
 						  "built-in types.",
@@ -287,7 +290,8 @@ dp_refusal *
 dp_split_check_aggregate(dp_splitter *s, Aggref *aggregate,
 						 dp_value *value)
 {
-	const char *name = get_func_name(aggregate->aggfnoid);
+	const char *name =
+	dp_catalog_shown_name(get_func_name(aggregate->aggfnoid));
 	dp_refusal *refusal;
 	TargetEntry *given;
 	Node	   *argument;

@@ -80,7 +80,10 @@ extern void dp_split_guard_released(Query *query, Oid marker);
 
 /* ---- outer.c ---- */
 
-/* How many additional counts a level that is not yet split will release. */
+/*
+ * How many additional counts a level with private aggregates that is not yet
+ * split will release, min_units aside.
+ */
 extern int	dp_split_added_sizes(const Query *query);
 extern Aggref *dp_split_lift_aggregate(Aggref *aggregate, int level);
 

@@ -199,26 +199,23 @@ dp_split_holds_size(Node *expression)
 
 /*
  * dp_split_added_sizes
- *	  How many counts a level that is not yet split will release at most in
- *	  addition to what it asks for.
+ *	  How many counts a level with private aggregates that is not yet split
+ *	  will release at most in addition to what it asks for, min_units aside.
  */
 int
 dp_split_added_sizes(const Query *query)
 {
 	List	   *aggregates;
 	int			group;
-	int			n;
+	int			asked;
 
-	if (!dp_catalog_has_own_aggregate(query))
-		return 0;
-	n = dp_catalog_has_min_units();
 	if (!dp_base_suppresses())
-		return n;
+		return 0;
 	aggregates = aggregates_in((Node *) list_make2(query->targetList,
 												   query->havingQual));
-	n -= list_length(aggregates);
+	asked = list_length(aggregates);
 	(void) add_sizes(&aggregates, query->groupClause != NIL, &group);
-	return list_length(aggregates) + n;
+	return list_length(aggregates) - asked;
 }
 
 /*

@@ -462,9 +462,10 @@ PG_FUNCTION_INFO_V1(dp_suggest_key);
 
 /*
  * dp_suggest_key
- *	  SQL: dp_pg.suggest_key(relation regclass, key text) returns text: an
- *	  expression of GROUP BY over the relation's columns as it must be written
- *	  if the relation is "t" and search_path is "pg_catalog, pg_temp".
+ *	  SQL: dp_pg.suggest_key(relation regclass, key text) returns text: a
+ *	  column by its name, or an expression of GROUP BY over the relation's
+ *	  columns, as it must be written if the relation is "t" and search_path is
+ *	  "pg_catalog, pg_temp".
  *
  * Errors, with the key in their context: 42601 not an expression, 42703 and
  * others of the parser, 0A000 not allowed in private queries, 22023 without a
@@ -475,12 +476,18 @@ dp_suggest_key(PG_FUNCTION_ARGS)
 {
 	Oid			relid = PG_GETARG_OID(0);
 	predicate_place place = {0, text_to_cstring(PG_GETARG_TEXT_PP(1)), true};
-	ParseState *pstate = make_parsestate(NULL);
-	int			nest = NewGUCNestLevel();
-	Relation	relation = open_relation(relid);
+	ParseState *pstate;
+	int			nest;
+	Relation	relation;
 	Node	   *key;
 	char	   *written;
 
+	if (get_attnum(relid, place.text) > 0)
+		PG_RETURN_TEXT_P(cstring_to_text(psprintf("t.%s",
+									  quote_identifier(place.text))));
+	pstate = make_parsestate(NULL);
+	nest = NewGUCNestLevel();
+	relation = open_relation(relid);
 	show_columns(pstate, relation);
 	key = read_predicate(pstate, &place);
 	written = deparse_expression(key, deparse_context_for("t", relid), true,

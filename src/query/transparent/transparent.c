@@ -105,17 +105,13 @@ static dp_refusal *
 refuse(const Aggref *aggregate, const char *plain)
 {
 	Oid			type = aggregate->aggargtypes == NIL ? InvalidOid :
-		llast_oid(aggregate->aggargtypes);
+		linitial_oid(aggregate->aggargtypes);
 
 	return dp_base_refuse(ERRCODE_FEATURE_NOT_SUPPORTED,
 						  aggregate->location,
 						  "It would show an exact value of private rows, "
 						  "and no private aggregate answers the same.",
-						  "There are count, and over numbers sum, avg, min, "
-						  "max, stddev, variance, corr, covar_pop, "
-						  "covar_samp, regr_slope and its like, "
-						  "percentile_cont and percentile_disc; min, max "
-						  "and percentiles also over dates and timestamps.",
+						  dp_catalog_private_advice(aggregate->aggfnoid),
 						  "aggregate %s(%s) is not available over protected "
 						  "relations", plain,
 						  OidIsValid(type) ? format_type_be(type) : "*");

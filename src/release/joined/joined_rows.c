@@ -24,6 +24,7 @@
 #include "../../reader/dp_reader.h"
 #include "../../measure/units/dp_units.h"
 #include "../../measure/aggregates/dp_aggregates.h"
+#include "../rights/dp_rights.h"
 #include "dp_joined.h"
 #include "joined_internal.h"
 
@@ -278,10 +279,61 @@ spread_groups(const dp_release_spec *spec, int64 matched)
 }
 
 /*
+ * NOTICE, once in a connection for a query, if declared bounds allow more
+ * joined rows of a unit than count: several private sources may have many rows
+ * of it, of which none determines another's.
+ */
+static void
+notice_multiplied(const dp_block *block, const dp_unit_bounds *kept,
+				  bool grouped)
+{
+	StringInfoData names;
+	const char *settings;
+	int64		rows = 1;
+	int			n = 0;
+	ListCell   *lc;
+
+	initStringInfo(&names);
+	foreach(lc, block->sources)
+	{
+		const dp_joined *source = lfirst(lc);
+		const dp_relation *relation;
+		int64		own;
+
+		if (!OidIsValid(source->relid) || source->asked || source->given > 0)
+			continue;
+		relation = dp_rights_look_up(block, source->relid);
+		if (dp_protect_prove_one_row(relation, NULL))
+			continue;
+		own = relation->max_total > 0 ? relation->max_total :
+			relation->max_rows * Max(relation->max_keys, 1);
+		if (own == 0)
+			return;
+		rows = dp_joined_fanout_multiply(rows, own);
+		appendStringInfo(&names, "%s" INT64_FORMAT " of \"%s\"",
+						 n++ == 0 ? "" : " with each of ", own,
+						 get_rel_name(source->relid));
+	}
+	settings = settings_text(rows, kept->keys, kept);
+	if (n < 2 || rows > PG_INT32_MAX || settings[0] == '\0' ||
+		!dp_base_first_time(DP_FIRST_JOINED, block->fingerprint))
+		return;
+	ereport(NOTICE,
+			(errmsg("a unit may have " INT64_FORMAT " joined rows; %s", rows,
+					dp_protect_bounds_text(kept, grouped)),
+			 errdetail("As declared, it has each of %s.  The larger bound "
+					   "holds for the joined rows, and what a unit has beyond "
+					   "is left out.", names.data),
+			 errhint("All rows count, with more noise, after %s Or group the "
+					 "rows of one relation by the unit before they are "
+					 "joined.", settings)));
+}
+
+/*
  * dp_joined_notice_lost
  *	  Raise a NOTICE if one private row may be joined with more public rows
- *	  than count of a unit.  `matched`: the most rows it is joined with, at
- *	  least 1.
+ *	  than count of a unit, or private rows with each other.  `matched`: the
+ *	  most rows it is joined with, at least 1.
  *
  * Levels that group and arms of UNION ALL are not considered.  The text
  * follows from public rows, the query, settings and declarations.
@@ -293,11 +345,14 @@ dp_joined_notice_lost(const dp_release_spec *spec, int64 matched)
 		.rows = spec->max_rows,.keys = spec->max_keys,.total = spec->max_total
 	};
 
-	if (spec->many && !spec->block->single &&
-		dp_rowsets_joins_plainly(spec->block->inner))
-		notice_lost(spec->block,
-					dp_joined_counts_rows(spec->block) ? matched : 0,
-					spread_groups(spec, matched), &kept, spec->nkeys > 0);
+	if (!spec->many || spec->block->single ||
+		!dp_rowsets_joins_plainly(spec->block->inner))
+		return;
+	notice_lost(spec->block,
+				dp_joined_counts_rows(spec->block) ? matched : 0,
+				spread_groups(spec, matched), &kept, spec->nkeys > 0);
+	if (client_min_messages <= NOTICE && dp_joined_counts_rows(spec->block))
+		notice_multiplied(spec->block, &kept, spec->nkeys > 0);
 }
 
 /*

@@ -434,7 +434,7 @@ look_out(const dp_release_spec *spec)
 	{
 		const dp_measure *measure = &spec->measures[i];
 
-		o.noise = Max(o.noise, dp_aggregates_unit_noise(&measure->epsilon));
+		o.noise = Max(o.noise, measure->unit_noise);
 		o.counts_units |= measure->value->of_units;
 	}
 	if (spec->nmeasures == 0)
@@ -566,6 +566,7 @@ dp_prepare_release(dp_block *block, const dp_ledger_standing *standing,
 											strlen(measure->form));
 		next += list_length(measure->arguments);
 		dp_aggregates_set_parameters(measure, share, location);
+		measure->unit_noise = dp_aggregates_unit_noise(&measure->epsilon);
 	}
 	*location = -1;
 	if (bounds != NULL)

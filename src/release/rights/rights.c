@@ -187,8 +187,9 @@ hint_text(Query *query, const dp_ledger_standing *standing)
 	Oid			plain = InvalidOid;
 
 	if (!standing->found)
-		return pstrdup("Aggregates such as dp_count(*) answer roles that have "
-					   "a budget; ask the owner of the table for one.");
+		return psprintf("Aggregates such as %s(*) answer roles that have a "
+						"budget; ask the owner of the table for one.",
+						dp_catalog_shown_name("dp_count"));
 	if (dp_setting_transparent)
 		return pstrdup("Ask for aggregates, such as count(*) or avg, over all "
 					   "rows or grouped by columns with public values.");

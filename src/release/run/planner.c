@@ -149,8 +149,9 @@ forbid_reading(Node *statement)
 
 		if (copy->relation != NULL && !copy->is_from)
 			forbid_named(copy->relation,
-						 "Copy the answer of a query, as in COPY (SELECT "
-						 "dp_count(*) FROM ..) TO ..");
+						 psprintf("Copy the answer of a query, as in COPY "
+								  "(SELECT %s(*) FROM ..) TO ..",
+								  dp_catalog_shown_name("dp_count")));
 	}
 	else if (IsA(statement, LockStmt))
 		foreach(lc, ((LockStmt *) statement)->relations)
