@@ -48,6 +48,30 @@ SET ROLE :analyst;
 SELECT dp_count(DISTINCT kind) BETWEEN 0 AND 3 AS clamped FROM call;
 SET dp_pg.epsilon = '100000';
 SELECT dp_count(DISTINCT kind) AS kinds FROM call;
+-- a person of 50 rows has no more of few values than there are, and fewer values in all than a total
+SET dp_pg.max_rows = 50;
+SET dp_pg.max_keys = 2;
+SELECT dp_count(DISTINCT kind), dp_count(DISTINCT kind) FILTER (WHERE pid > 7) FROM call \g /dev/null
+SELECT value, sensitivity FROM dp_last_release();
+SELECT kind, dp_count(DISTINCT kind), dp_count(*) FROM call GROUP BY kind \g /dev/null
+SELECT value, sensitivity FROM dp_last_release();
+SET dp_pg.max_total = 5;
+SELECT kind, dp_count(DISTINCT kind) FROM call GROUP BY kind \g /dev/null
+SELECT value, sensitivity FROM dp_last_release();
+RESET dp_pg.max_rows;
+RESET dp_pg.max_keys;
+RESET dp_pg.max_total;
+-- 40 values that no key declares are 3 before the noise, so that some of 50 groups show fewer
+RESET ROLE;
+SET ROLE :owner;
+CREATE TABLE other (id int PRIMARY KEY, g int NOT NULL, kind text);
+INSERT INTO other SELECT i, i % 50, 'o' || i FROM generate_series(1, 2000) i;
+SELECT dp_protect('other', dataset => :'schema'), dp_declare('other', 'kind', keys => ARRAY['k0', 'k1', 'k2']), dp_declare('other', 'g', lower => 0, upper => 49) \g /dev/null
+RESET ROLE;
+SET ROLE :analyst;
+SET dp_pg.epsilon = '0.5';
+SELECT bool_or(n < 3) AS fewer, bool_or(n > 3) AS more FROM (SELECT g, dp_count(DISTINCT kind) AS n FROM other GROUP BY g) s;
+SET dp_pg.epsilon = '100000';
 -- an average of keys need not be one
 RESET ROLE;
 SET ROLE :owner;

@@ -178,8 +178,9 @@ const dp_measure_ops dp_aggregates_conditions = {
  * dp_count(*) that is added for an owner's min_units (T106).
  *
  * Of boolean, of an enum and of a column with declared keys only so many
- * values are possible: what is released is from 0 to their number, which is
- * public, so this changes the noisy number only.
+ * values V are possible, which is public.  The exact number is cut to V, since
+ * rows may hold others, so a unit changes it by min(m, V) in a group; and so
+ * is the noisy number, to 0 .. V.
  * ----------------
  */
 
@@ -206,6 +207,19 @@ set_bound(dp_measure *measure)
 		dp_aggregates_refine(measure, DP_UNITS_COUNT, 1);
 }
 
+/* Set the number of values that there can be, of which a unit has no more. */
+static void
+set_most(dp_measure *measure)
+{
+	dp_contribution *c = &measure->contribution;
+
+	measure->most = measure->aggregate->aggdistinct == NIL ? -1 :
+		dp_domains_most_values(measure->argument_type, measure->relid,
+							   measure->base_attnum);
+	if (measure->most >= 0)
+		c->rows = Min(c->rows, Max(measure->most, 1));
+}
+
 static void
 count_prepare(dp_measure *measure)
 {
@@ -218,17 +232,13 @@ count_prepare(dp_measure *measure)
 	measure->grid.exponent = 0;
 	if (c->many)
 		set_bound(measure);
+	set_most(measure);
 	fine = measure->bound.fine;
 	l1 = dp_aggregates_product(dp_aggregates_unit_rows(c),
 							   (dp_uint128) times << fine);
 	if (measure->gaussian)
 		l2 = dp_aggregates_product(dp_aggregates_unit_squares(c),
 								   (dp_uint128) times << 2 * fine);
-	measure->most = -1;
-	if (measure->aggregate->aggdistinct != NIL)
-		measure->most = dp_domains_most_values(measure->argument_type,
-											   measure->relid,
-											   measure->base_attnum);
 	dp_aggregates_set_noise(measure, l1, l2, !c->grouped);
 }
 
@@ -285,8 +295,11 @@ static Datum
 count_release(const dp_measure *measure, const dp_cell *cells, bool *isnull,
 			  double *error)
 {
-	dp_int128	count = dp_aggregates_add_noise(measure, cells[0].integer);
+	dp_int128	count = cells[0].integer;
 
+	if (measure->most >= 0)
+		count = Min(count, measure->most);	/* before noise: T41 */
+	count = dp_aggregates_add_noise(measure, count);
 	*error = dp_aggregates_error_of_sum(measure);
 	if (measure->most >= 0)
 	{
