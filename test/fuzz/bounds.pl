@@ -33,6 +33,7 @@ use AttackNode qw(attack_node);
 use FuzzNode qw(run_statements);
 use LedgerNode;
 use List::Util qw(max min sum);
+use POSIX qw(ceil);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -481,6 +482,28 @@ foreach my $case ([ $pairs[0], 14 ], [ $pairs[1], 14 ], [ $pairs[0], 9 ], [ $pai
 
 		# which is stated as an integer
 		cmp_ok($two, '>', min(0.86 * $l2, $l2 - 1), "$kind: and in L2");
+	}
+}
+
+# Where presence of few values is measured (doc/theory.md T162), what is stated: S
+# numbers change by 1 each.
+value($node, "SET SESSION AUTHORIZATION $_->[0]; SELECT dp_declare('$_->[1]', rows => 1000000000000000000)") foreach [ 'owner', 'whole' ], [ 'other_owner', 'before' ];
+foreach my $n (1 .. 40)
+{
+	my ($m, $kappa) = (pick(1, 2, 3, 7, 50), pick(1, 2, 3, 10));
+	my $total = pick($m * $kappa, 1 + int rand $m * $kappa);
+	my $grouped = rand() < 0.5;
+	my ($column, $few) = @{ pick([ 'b', 2 ], [ 'c', 3 ], [ 'k', 5 ]) };
+	my $asked = "SET dp_pg.max_rows = $m; SET dp_pg.max_keys = $kappa; SET dp_pg.max_total = $total; SET dp_pg.epsilon = '0.2'; %sEXPLAIN SELECT dp_count(DISTINCT $column) FROM %s" . ($grouped ? ' GROUP BY b' : '');
+
+	# a group of b may be NULL
+	my $changes = min(min($kappa, $grouped ? 3 : 1) * min($m, $few, $total), $total);
+	foreach my $case ([ 'whole', 1 ], [ 'before', 2 ])
+	{
+		my ($laplace, $gauss) = run_statements($node, 'analyst', '', map { sprintf $asked, $_, $case->[0] } '', "SET dp_pg.mechanism = gaussian; SET dp_pg.delta = '1e-9'; ");
+
+		like("$laplace$gauss", qr/presence of $few values.*presence of $few values/s, "presence is measured: $asked");
+		is_deeply([ map { stated($_)->[0] } $laplace, $gauss ], [ $changes * $case->[1], ceil(sqrt($changes * $case->[1])) ], "what a unit changes is stated: $case->[0], $asked");
 	}
 }
 
