@@ -8,9 +8,9 @@
 # count, whichever, and the noise is that much larger.  Of presence the groups have
 # values with as many units as make the loss largest, if one more has all of them.
 #
-# Rates: 1e-10 per audit, six; each must see 3/4 of its claim, and two at one
-# and a half times the price must show more than the claim; laws are judged
-# at ALPHA, twice as often, half of them to be rejected.
+# Rates: 1e-10 per audit, eight; those that look where the loss is must see 3/4 of
+# their claim, of presence .65, and two at one and a half times the price more than
+# the claim; laws are judged at ALPHA, six times, half of them to be rejected.
 use strict;
 use warnings;
 
@@ -191,7 +191,7 @@ foreach my $case ([ 1, 1, 4, 0, 1 ], [ 1, 0.5, 4, 0 ], [ 1, 1, 1, 0, 1 ], [ 1.5,
 		next;
 	}
 	cmp_ok($seen, '<=', $claim, "$name: loss of at least $seen is seen, $claim claimed");
-	cmp_ok($seen, '>=', 0.75 * $claim, "$name: the audit looks where the loss is") if @unit > 1;
+	cmp_ok($seen, '>=', 0.65 * $claim, "$name: the audit looks where the loss is") if @unit > 1;
 }
 
 $node->stop;

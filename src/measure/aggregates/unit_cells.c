@@ -326,7 +326,7 @@ dp_aggregates_units_make(const dp_release_spec *spec, int helpers)
 		const dp_measure *measure = &spec->measures[i];
 
 		if (measure->bound.kind == DP_UNITS_DISTINCT && !spec->undeclared &&
-			dp_aggregates_present_units(measure) == 0)
+			measure->plan == NULL)	/* of values, not of places */
 			units->distinct[i] =
 				dp_exact_distinct_create(spec->groups, measure->collections);
 		if (measure->bound.kind == DP_UNITS_TOTALS)
