@@ -226,7 +226,7 @@ set_bound(dp_measure *measure)
  */
 #define PRESENCE_UNITS 16		/* times t, of a value in a group */
 #define PRESENCE_VALUES 2		/* times the count's error at most */
-#define PRESENCE_CELLS 65536	/* of all groups */
+#define PRESENCE_CELLS 131072	/* of all groups */
 
 typedef struct presence_plan
 {
