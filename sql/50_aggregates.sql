@@ -154,7 +154,7 @@ BEGIN
 				finalfunc = dp_pg.final_count
 			);
 			COMMENT ON AGGREGATE @extschema@.dp_count(%1$s) IS
-			'private number of rows, or of non-NULL values of an expression; discrete Laplace noise of scale 1 / epsilon; epsilon is dp_pg.epsilon by default; bigint, may be negative, never NULL; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Theorem 3.6';
+			'private number of rows, or of non-NULL values of an expression; discrete Laplace noise of scale 1 / epsilon; epsilon is dp_pg.epsilon by default; bigint, may be negative, never NULL; 22023 for a bad parameter, 53400 when the budget is exhausted; Dwork and Roth, Theorem 3.6; dp_count(DISTINCT expr): number of distinct values, from 0 to V where V of them are public, then also measured as how many of these enough units have, where public numbers say that this errs less (EXPLAIN: presence of V values; theory T162)';
 		$sql$, signature);
 	END LOOP;
 

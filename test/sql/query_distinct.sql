@@ -48,6 +48,84 @@ SET ROLE :analyst;
 SELECT dp_count(DISTINCT kind) BETWEEN 0 AND 3 AS clamped FROM call;
 SET dp_pg.epsilon = '100000';
 SELECT dp_count(DISTINCT kind) AS kinds FROM call;
+-- a person of 50 rows has no more of few values than there are, and fewer values in all than a total
+SET dp_pg.max_rows = 50;
+SET dp_pg.max_keys = 2;
+SELECT dp_count(DISTINCT kind), dp_count(DISTINCT kind) FILTER (WHERE pid > 7) FROM call \g /dev/null
+SELECT value, sensitivity FROM dp_last_release();
+SELECT kind, dp_count(DISTINCT kind), dp_count(*) FROM call GROUP BY kind \g /dev/null
+SELECT value, sensitivity FROM dp_last_release();
+SET dp_pg.max_total = 5;
+SELECT kind, dp_count(DISTINCT kind) FROM call GROUP BY kind \g /dev/null
+SELECT value, sensitivity FROM dp_last_release();
+RESET dp_pg.max_rows;
+RESET dp_pg.max_keys;
+RESET dp_pg.max_total;
+-- 40 values that no key declares are 3 before the noise, so that some of 50 groups show fewer
+RESET ROLE;
+SET ROLE :owner;
+CREATE TABLE other (id int PRIMARY KEY, g int NOT NULL, kind text);
+INSERT INTO other SELECT i, i % 50, 'o' || i FROM generate_series(1, 2000) i;
+SELECT dp_protect('other', dataset => :'schema'), dp_declare('other', 'kind', keys => ARRAY['k0', 'k1', 'k2']), dp_declare('other', 'g', lower => 0, upper => 49) \g /dev/null
+RESET ROLE;
+SET ROLE :analyst;
+SET dp_pg.epsilon = '0.5';
+SELECT bool_or(n < 3) AS fewer, bool_or(n > 3) AS more FROM (SELECT g, dp_count(DISTINCT kind) AS n FROM other GROUP BY g) s;
+SET dp_pg.epsilon = '100000';
+-- of a large table as presence of public values: party has a fifth one that nobody has
+RESET ROLE;
+SET ROLE :owner;
+CREATE TABLE vote (id int PRIMARY KEY, party text NOT NULL, yes boolean NOT NULL);
+INSERT INTO vote SELECT i, 'p' || i % 4, i % 3 = 0 FROM generate_series(1, 8000) i;
+SELECT dp_protect('vote', dataset => :'schema', rows => 10000), dp_declare('vote', 'party', keys => ARRAY['p0', 'p1', 'p2', 'p3', 'p4']) \g /dev/null
+CREATE TABLE poll (pid int NOT NULL, party text NOT NULL, yes boolean NOT NULL);
+INSERT INTO poll SELECT i % 4000, 'p' || i % 4, i % 3 = 0 FROM generate_series(1, 80000) i;
+SELECT dp_protect('poll', unit => 'pid', dataset => :'schema', rows => 100000, max_total => 6), dp_declare('poll', 'party', keys => ARRAY['p0', 'p1', 'p2', 'p3', 'p4']) \g /dev/null
+RESET ROLE;
+SET ROLE :analyst;
+SET dp_pg.epsilon = '0.5';
+SELECT n BETWEEN 4 AND 5 AS present, e + n AS "values", yes FROM (SELECT dp_count(DISTINCT party) AS n, dp_error(dp_count(DISTINCT party)) AS e, dp_count(DISTINCT yes) AS yes FROM vote) s;
+SELECT yes, n BETWEEN 4 AND 5 AS present FROM (SELECT yes, dp_count(DISTINCT party) AS n FROM vote GROUP BY yes) s;
+SELECT dp_count(DISTINCT party) BETWEEN 4 AND 5 AS present, dp_count(DISTINCT yes) AS yes, dp_count(DISTINCT pid) > 3900 AS people FROM poll;
+SELECT value, mechanism, sensitivity, scale, error_95 FROM dp_last_release();
+SELECT yes, n BETWEEN 4 AND 5 AS present FROM (SELECT yes, dp_count(DISTINCT party) AS n FROM poll GROUP BY yes) s;
+SET dp_pg.mechanism = gaussian;
+SELECT dp_count(DISTINCT party) BETWEEN 4 AND 5 AS present, dp_count(DISTINCT yes) AS yes FROM poll;
+SELECT value, mechanism, sensitivity, scale, error_95 FROM dp_last_release();
+RESET dp_pg.mechanism;
+-- not of rows of unknown number, nor where the noise is small or too large
+CREATE FUNCTION pg_temp.presence(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
+		IF line ~ 'Released: dp_count.DISTINCT' THEN
+			RETURN coalesce(substring(line, 'presence of [0-9]+ values'), substring(line, 'sensitivity.*'));
+		END IF;
+	END LOOP;
+END
+$$;
+SELECT q, pg_temp.presence('SELECT ' || q) FROM unnest(ARRAY['dp_count(DISTINCT party) FROM vote', 'dp_count(DISTINCT party) FROM (SELECT party FROM vote) s',
+	'dp_count(DISTINCT id > 4) FROM vote', 'dp_count(DISTINCT party) FROM vote WHERE yes', 'dp_count(DISTINCT party) FILTER (WHERE yes) FROM vote',
+	'dp_count(DISTINCT party) FROM (SELECT party FROM vote WHERE yes) s',
+	'dp_count(DISTINCT p.party) FROM poll p JOIN poll q USING (pid)', 'dp_count(DISTINCT party) FROM (SELECT DISTINCT party, pid FROM poll) s', 'dp_count(DISTINCT id) FROM vote']) q;
+SET dp_pg.epsilon = '0.01';
+SELECT pg_temp.presence('SELECT dp_count(DISTINCT party) FROM vote') AS few_rows;
+SET dp_pg.epsilon = '10';
+SELECT pg_temp.presence('SELECT dp_count(DISTINCT party) FROM vote') AS little_noise;
+SET dp_pg.epsilon = '0.5';
+-- what is declared decides when the query runs
+PREPARE parties AS SELECT dp_count(DISTINCT party) BETWEEN 0 AND 5 AS n FROM vote;
+EXECUTE parties;
+SELECT mechanism FROM dp_last_release();
+RESET ROLE;
+SET ROLE :owner;
+SELECT dp_declare('vote', rows => 10) \g /dev/null
+RESET ROLE;
+SET ROLE :analyst;
+EXECUTE parties;
+SELECT mechanism FROM dp_last_release();
+SET dp_pg.epsilon = '100000';
 -- an average of keys need not be one
 RESET ROLE;
 SET ROLE :owner;

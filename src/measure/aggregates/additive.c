@@ -377,6 +377,19 @@ additive_noise_error(const dp_measure *measure, int noises)
 	return dp_aggregates_noise_error(measure, BETA / noises * (1 - SLACK)) + 1;
 }
 
+/*
+ * dp_aggregates_highest_noise
+ *	  None of `noises` noises is above this, except with probability 1/20; 2^60
+ *	  at most.  The larger ones are half of those with larger absolute values.
+ */
+int64
+dp_aggregates_highest_noise(const dp_measure *measure, int noises)
+{
+	double		error = additive_noise_error(measure, (noises + 1) / 2);
+
+	return error < 0x1p60 ? (int64) error : INT64CONST(1) << 60;
+}
+
 /* The error, if the value and the true value are both from 0 to `most`. */
 static double
 within(double error, double value, double most)

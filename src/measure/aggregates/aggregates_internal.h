@@ -80,6 +80,8 @@ extern void dp_aggregates_load_ranks(const dp_measure *measure,
 									 dp_cell *cells, MemoryContext keep);
 
 /* ---- choose_value.c: one candidate by integer scores ---- */
+extern int64 dp_aggregates_public_values(const dp_measure *measure,
+										 Datum **values);
 extern void dp_aggregates_set_votes(dp_measure *measure, int rounds);
 extern int64 dp_aggregates_select(const dp_measure *measure,
 								  const dp_int128 *scores, int64 n);
@@ -96,6 +98,8 @@ extern void dp_aggregates_set_group_noise(dp_measure *measure, dp_uint128 row,
 extern dp_uint128 dp_aggregates_unit_rows(const dp_contribution *c);
 extern dp_uint128 dp_aggregates_unit_squares(const dp_contribution *c);
 extern bool dp_aggregates_read_delta(dp_fixed *delta);
+extern int64 dp_aggregates_highest_noise(const dp_measure *measure,
+										 int noises);
 extern dp_int128 dp_aggregates_add_noise(const dp_measure *measure,
 										 dp_int128 exact);
 extern dp_int128 dp_aggregates_none(const dp_measure *measure, int noises);

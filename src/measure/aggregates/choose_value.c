@@ -565,19 +565,22 @@ take_given(const dp_measure *measure, dp_candidates *candidates)
 	candidates->n = n;
 }
 
-static void
-take_declared(const dp_measure *measure, dp_candidates *candidates)
+/*
+ * dp_aggregates_public_values
+ *	  The public values of the argument, which has some, and their number.
+ */
+int64
+dp_aggregates_public_values(const dp_measure *measure, Datum **values)
 {
 	dp_domain  *domain = dp_domains_make(measure->value->key);
+	int64		n = dp_domains_known(domain);
 	int64		i;
 	bool		isnull;
 
-	candidates->n = dp_domains_known(domain);
-	candidates->values = palloc_extended(sizeof(Datum) *
-										 Max(candidates->n, 1),
-										 MCXT_ALLOC_HUGE);
-	for (i = 0; i < candidates->n; i++)
-		candidates->values[i] = dp_domains_domain_value(domain, i, &isnull);
+	*values = palloc_extended(sizeof(Datum) * Max(n, 1), MCXT_ALLOC_HUGE);
+	for (i = 0; i < n; i++)
+		(*values)[i] = dp_domains_domain_value(domain, i, &isnull);
+	return n;
 }
 
 static void
@@ -612,7 +615,8 @@ selection_find_candidates(const dp_measure *measure)
 	if (measure->candidates != NULL)
 		take_given(measure, candidates);
 	else if (measure->value->key != NULL)
-		take_declared(measure, candidates);
+		candidates->n = dp_aggregates_public_values(measure,
+													&candidates->values);
 	else
 		selection_raise_candidates(measure, "are missing",
 								   dp_setting_transparent ?

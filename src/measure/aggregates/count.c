@@ -11,6 +11,7 @@
 #include "utils/array.h"
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
 #include "utils/numeric.h"
 
 #include "../../math/numbers/dp_numbers.h"
@@ -178,8 +179,9 @@ const dp_measure_ops dp_aggregates_conditions = {
  * dp_count(*) that is added for an owner's min_units (T106).
  *
  * Of boolean, of an enum and of a column with declared keys only so many
- * values are possible: what is released is from 0 to their number, which is
- * public, so this changes the noisy number only.
+ * values V are possible, which is public.  The exact number is cut to V, since
+ * rows may hold others, so a unit changes it by min(m, V) in a group; and so
+ * is the noisy number, to 0 .. V.
  * ----------------
  */
 
@@ -206,6 +208,144 @@ set_bound(dp_measure *measure)
 		dp_aggregates_refine(measure, DP_UNITS_COUNT, 1);
 }
 
+/* ---- as presence of public values ---- */
+
+/*
+ * dp_count(DISTINCT x) of few public values can be measured as these values'
+ * presence: each has the number of its units in the group, with noise, and
+ * the answer is how many of these numbers are above a threshold t, which no
+ * noise exceeds with probability 19/20.  A unit adds 1 to at most min(m, V)
+ * numbers of a group and to S in all groups, so L1 and the square of L2 are S
+ * (doc/theory.md T162).  A value of 2 t + 1 units or more is counted, one of
+ * fewer may not be.
+ *
+ * It is used where it errs less by public numbers: a value would have 16 t
+ * units if all had as many, so that a half of that is enough though the size
+ * class is three times the rows; and the count's error is at least half of V,
+ * so that some of the values may have few units.
+ */
+#define PRESENCE_UNITS 16		/* times t, of a value in a group */
+#define PRESENCE_VALUES 2		/* times the count's error at most */
+#define PRESENCE_CELLS 131072	/* of all groups */
+
+typedef struct presence_plan
+{
+	Const	   *lookup;			/* of a value among the public ones */
+	Const	   *spec;			/* of the table that counts them */
+	int64		threshold;		/* t */
+} presence_plan;
+
+/* Set how a value's place is found; false: that is not possible. */
+static bool
+presence_find_places(dp_measure *measure)
+{
+	const dp_key *key = measure->value->key;
+	Oid			collation = measure->aggregate->inputcollid;
+	presence_plan *plan = palloc0(sizeof(presence_plan));
+	Datum	   *values;
+	int64		n;
+	int64		twice;
+
+	if (getBaseType(key->type) != measure->argument_type ||
+		!dp_domains_tally_can_read(measure->argument_type) ||
+		(OidIsValid(collation) && !get_collation_isdeterministic(collation)))
+		return false;
+	n = dp_aggregates_public_values(measure, &values);
+	if (n < 1 || n > measure->most)
+		return false;
+	plan->lookup = dp_domains_tally_value_spec(measure->argument_type, values,
+											   n, &twice);
+	if (plan->lookup == NULL)
+		return false;
+	plan->spec = dp_aggregates_column_spec(measure, DP_AXIS_LISTED, n,
+										   plan->lookup);
+	measure->ncells = (int) n;
+	measure->plan = plan;
+	return true;
+}
+
+static void
+presence_set_noise(dp_measure *measure)
+{
+	const dp_contribution *c = &measure->contribution;
+	dp_uint128	changes =
+	dp_aggregates_product(dp_aggregates_unit_rows(c), c->replace ? 2 : 1);
+	presence_plan *plan = measure->plan;
+
+	measure->bound.way = dp_domains_read_way(INT8OID);	/* places */
+	measure->bound.varlena = false;
+	dp_aggregates_set_noise(measure, changes, changes, false);
+	plan->threshold = dp_aggregates_highest_noise(measure, measure->ncells);
+}
+
+/* Use presence in place of a count, which is prepared, if it errs less. */
+static void
+presence_prepare(dp_measure *measure)
+{
+	double		error = PRESENCE_VALUES * dp_aggregates_error_of_sum(measure);
+	dp_measure	presence = *measure;
+	dp_int128	cells;
+
+	if (measure->most > Min(error, PRESENCE_CELLS / Max(measure->groups, 1)) ||
+		measure->units == 0 || measure->value->key == NULL ||
+		measure->value->of_units || !presence_find_places(&presence))
+		return;
+	presence_set_noise(&presence);
+	cells = (dp_int128) presence.ncells * presence.groups;
+	if (cells * PRESENCE_UNITS *
+		((const presence_plan *) presence.plan)->threshold <= measure->units)
+		*measure = presence;
+}
+
+/*
+ * dp_aggregates_present_units
+ *	  With how many units a value is counted with probability 19/20, if
+ *	  presence of values is measured; else 0.
+ */
+int64
+dp_aggregates_present_units(const dp_measure *measure)
+{
+	const presence_plan *plan = measure->plan;
+
+	return measure->ops->kind != DP_AGG_COUNT || plan == NULL ? 0 :
+		2 * plan->threshold + 1;
+}
+
+/*
+ * How many of the values are present.  None that is counted has no unit, and
+ * there are ncells at most, so the answer may be that much too small.
+ */
+static Datum
+presence_release(const dp_measure *measure, const dp_cell *cells,
+				 double *error)
+{
+	const presence_plan *plan = measure->plan;
+	int64		present = 0;
+	int			i;
+
+	for (i = 0; i < measure->ncells; i++)
+		if (dp_aggregates_add_noise(measure, cells[i].integer) >
+			plan->threshold)
+			present++;
+	*error = (double) (measure->ncells - present);
+	return Int64GetDatum(present);
+}
+
+/* ---- dp_count ---- */
+
+/* Set the number of values that there can be, of which a unit has no more. */
+static void
+set_most(dp_measure *measure)
+{
+	dp_contribution *c = &measure->contribution;
+
+	measure->most = measure->aggregate->aggdistinct == NIL ? -1 :
+		dp_domains_most_values(measure->argument_type, measure->relid,
+							   measure->base_attnum);
+	if (measure->most >= 0)
+		c->rows = Min(c->rows, Max(measure->most, 1));
+}
+
 static void
 count_prepare(dp_measure *measure)
 {
@@ -218,25 +358,26 @@ count_prepare(dp_measure *measure)
 	measure->grid.exponent = 0;
 	if (c->many)
 		set_bound(measure);
+	set_most(measure);
 	fine = measure->bound.fine;
 	l1 = dp_aggregates_product(dp_aggregates_unit_rows(c),
 							   (dp_uint128) times << fine);
 	if (measure->gaussian)
 		l2 = dp_aggregates_product(dp_aggregates_unit_squares(c),
 								   (dp_uint128) times << 2 * fine);
-	measure->most = -1;
-	if (measure->aggregate->aggdistinct != NIL)
-		measure->most = dp_domains_most_values(measure->argument_type,
-											   measure->relid,
-											   measure->base_attnum);
 	dp_aggregates_set_noise(measure, l1, l2, !c->grouped);
+	if (measure->most >= 0)
+		presence_prepare(measure);
 }
 
 static List *
 count_inner(const dp_measure *measure)
 {
+	const presence_plan *plan = measure->plan;
 	TargetEntry *argument;
 
+	if (plan != NULL)
+		return dp_aggregates_count_column(measure, plan->spec);
 	if (measure->aggregate->args == NIL)
 		return list_make1(dp_exact_native(measure->aggregate, F_COUNT_,
 										  INT8OID, NIL));
@@ -253,11 +394,13 @@ static void
 count_load(const dp_measure *measure, const Datum *values, const bool *nulls,
 		   dp_cell *cells, MemoryContext keep)
 {
-	if (!nulls[0])
+	if (measure->plan != NULL)
+		dp_aggregates_load_tally(measure, values, nulls, cells, keep);
+	else if (!nulls[0])
 		cells[0].integer += DatumGetInt64(values[0]);
 }
 
-/* A number if the row counts; for DISTINCT the value. */
+/* A number if the row counts; for DISTINCT the value, or its place. */
 static Expr *
 count_row(const dp_measure *measure, Expr *argument)
 {
@@ -267,6 +410,10 @@ count_row(const dp_measure *measure, Expr *argument)
 
 	if (argument == NULL)
 		return one;
+	if (measure->plan != NULL)
+		return dp_aggregates_row_place(measure, argument, DP_AXIS_LISTED,
+									   ((const presence_plan *)
+										measure->plan)->lookup);
 	if (measure->bound.kind == DP_UNITS_DISTINCT)
 		return argument;
 	return dp_aggregates_row_case((Expr *)
@@ -278,15 +425,23 @@ static void
 count_add(const dp_measure *measure, const dp_units_part *part, dp_cell *cells,
 		  MemoryContext keep)
 {
-	cells[0].integer += part->numbers[0];
+	if (measure->plan != NULL)
+		cells[part->digest[1]].integer++;
+	else
+		cells[0].integer += part->numbers[0];
 }
 
 static Datum
 count_release(const dp_measure *measure, const dp_cell *cells, bool *isnull,
 			  double *error)
 {
-	dp_int128	count = dp_aggregates_add_noise(measure, cells[0].integer);
+	dp_int128	count = cells[0].integer;
 
+	if (measure->plan != NULL)
+		return presence_release(measure, cells, error);
+	if (measure->most >= 0)
+		count = Min(count, measure->most);	/* before noise: T41 */
+	count = dp_aggregates_add_noise(measure, count);
 	*error = dp_aggregates_error_of_sum(measure);
 	if (measure->most >= 0)
 	{

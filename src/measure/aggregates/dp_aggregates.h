@@ -120,6 +120,8 @@ struct dp_measure
 	const List *conditions;		/* of the block: see dp_known */
 	dp_contribution contribution;
 	int64		groups;			/* of the block */
+	int64		units;			/* about how many its groups have together, by
+								 * public numbers; 0: unknown */
 	int			collections;	/* aggregates of the block that keep values of
 								 * rows; if this is one, at least 1 */
 
@@ -197,6 +199,7 @@ extern double dp_aggregates_rounded_error(const dp_measure *measure,
 										  double error);
 
 /* ---- count.c ---- */
+extern int64 dp_aggregates_present_units(const dp_measure *measure);
 extern int64 dp_aggregates_ranges_threshold(const dp_measure *measure);
 
 /* ---- a whole block ---- */

@@ -325,7 +325,8 @@ dp_aggregates_units_make(const dp_release_spec *spec, int helpers)
 	{
 		const dp_measure *measure = &spec->measures[i];
 
-		if (measure->bound.kind == DP_UNITS_DISTINCT && !spec->undeclared)
+		if (measure->bound.kind == DP_UNITS_DISTINCT && !spec->undeclared &&
+			measure->plan == NULL)	/* of values, not of places */
 			units->distinct[i] =
 				dp_exact_distinct_create(spec->groups, measure->collections);
 		if (measure->bound.kind == DP_UNITS_TOTALS)
@@ -432,7 +433,7 @@ bounded_add_part(void *context, int64 group, int column,
 	dp_measure_units *units = context;
 	const dp_measure *measure = &units->spec->measures[column];
 
-	if (measure->bound.kind == DP_UNITS_DISTINCT)
+	if (units->distinct[column] != NULL)
 		dp_exact_distinct_put(units->distinct[column], group,
 							  part->digest[0], part->digest[1]);
 	else

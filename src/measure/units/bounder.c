@@ -135,7 +135,7 @@ set_digest(const dp_bounder *bounder, dp_read_way way, Datum value,
 	if (dp_domains_read_integer(way, value, &x))
 	{
 		words[0] = dp_units_scatter((uint64) x ^ bounder->seeds[1]);
-		words[1] = dp_units_scatter((uint64) x ^ bounder->seeds[2]);
+		words[1] = (uint64) x;
 		return;
 	}
 	dp_domains_read_bytes(way, value, &read);

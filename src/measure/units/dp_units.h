@@ -114,7 +114,8 @@ typedef struct dp_units_part
 {
 	dp_int128	numbers[DP_PAIR_CELLS]; /* MEAN: 2, SQUARES: 3, PAIRS: all,
 										 * DISTINCT to TOTALS: none; else 1 */
-	uint64		digest[2];		/* DISTINCT */
+	uint64		digest[2];		/* DISTINCT; of an integer: its hash, which no
+								 * other one has, and itself */
 	const uint64 *words;		/* ROWS */
 	const int64 *totals;		/* TOTALS: of bits, then of weights */
 } dp_units_part;

@@ -123,14 +123,17 @@ aggregate_check_distinct(Aggref *aggregate, const char *name)
 
 /* Does the aggregate choose among public values of its argument? */
 static bool
-chooses_value(int kind)
+needs_public_values(const Aggref *aggregate)
 {
-	return kind == DP_AGG_ARGMAX || kind == DP_AGG_TOPK;
+	int			kind = dp_catalog_aggregate_kind(aggregate->aggfnoid);
+
+	return kind == DP_AGG_ARGMAX || kind == DP_AGG_TOPK ||
+		(kind == DP_AGG_COUNT && aggregate->aggdistinct != NIL);
 }
 
 /*
- * The public values of the argument of a selection; NULL if there are none, so
- * that candidates must be given.
+ * The public values of the argument; NULL if there are none, so that the
+ * candidates of a selection must be given.
  */
 static dp_key *
 argument_key(dp_splitter *s, Node *argument, Node *base)
@@ -327,7 +330,7 @@ dp_split_check_aggregate(dp_splitter *s, Aggref *aggregate,
 	if (refusal != NULL)
 		return refusal;
 	value->base = dp_rowsets_base(s->query, argument);
-	if (chooses_value(dp_catalog_aggregate_kind(aggregate->aggfnoid)))
+	if (needs_public_values(aggregate))
 		value->key = argument_key(s, argument, value->base);
 	value->of_units = is_unit(s, value->base);
 	if (dp_catalog_row_arguments(value->kind) == 2)

@@ -185,6 +185,18 @@ describe_noise(const dp_measure *measure, dp_description *d)
 		d->error = psprintf("%s rows in each count", d->error);
 }
 
+/* A number of values that enough units have. */
+static void
+describe_presence(const dp_measure *measure, dp_description *d)
+{
+	d->mechanism = psprintf("%s, presence of %d values", d->mechanism,
+							measure->ncells);
+	d->error = psprintf("0 for values of at least " INT64_FORMAT " units, "
+						"others may be left out, from 0 to %d",
+						dp_aggregates_present_units(measure),
+						measure->ncells);
+}
+
 /* Scores of a selection, in rows: Theorem 3.11 with one best candidate. */
 static void
 describe_selection(const dp_measure *measure, dp_description *d)
@@ -249,7 +261,9 @@ run_describe(const dp_release_spec *spec, int n)
 		describe_selection(measure, &d);
 	if (measure->ops->error_suffix != NULL)
 		d.error = psprintf("%s%s", d.error, measure->ops->error_suffix);
-	if (measure->ops->kind == DP_AGG_COUNT && measure->most >= 0)
+	if (dp_aggregates_present_units(measure) > 0)
+		describe_presence(measure, &d);
+	else if (measure->ops->kind == DP_AGG_COUNT && measure->most >= 0)
 		d.error = psprintf("%s, from 0 to " INT64_FORMAT, d.error,
 						   measure->most);
 	if (measure->ops->kind == DP_AGG_BOUNDS)

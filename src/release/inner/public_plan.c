@@ -72,9 +72,9 @@
  * exclude count.  Without a size class there are no workers, unless the owner
  * has set the storage parameter parallel_workers, which is as public.
  *
- * The class decides nothing else.  Without statistics the number of groups is
- * a guess; with many rows the planner would find sorting cheaper than hashing.
- * So everything is planned as a million rows.
+ * The class decides nothing else in a plan.  Without statistics the number of
+ * groups is a guess; with many rows the planner would find sorting cheaper
+ * than hashing.  So everything is planned as a million rows.
  * ----------------
  */
 

@@ -10,6 +10,7 @@
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
@@ -79,6 +80,46 @@ prepare_second(const dp_block *block, Node *base, dp_second *second)
 		((Var *) plain)->varattno : 0;
 }
 
+/* Whether a level has every row of one relation, as far as its text says. */
+static bool
+prepare_has_all_rows(const Query *level)
+{
+	const FromExpr *from = level->jointree;
+	const RangeTblEntry *entry;
+	const Query *below;
+
+	if (from->quals != NULL || list_length(from->fromlist) != 1 ||
+		!IsA(linitial(from->fromlist), RangeTblRef))
+		return false;
+	entry = rt_fetch(linitial_node(RangeTblRef, from->fromlist)->rtindex,
+					 level->rtable);
+	if (entry->rtekind != RTE_SUBQUERY)
+		return entry->rtekind == RTE_RELATION;
+	below = entry->subquery;
+	return !below->hasAggs && !below->hasTargetSRFs &&
+		below->groupClause == NIL && below->groupingSets == NIL &&
+		below->distinctClause == NIL && below->setOperations == NULL &&
+		below->havingQual == NULL && below->limitCount == NULL &&
+		below->limitOffset == NULL && prepare_has_all_rows(below);
+}
+
+/*
+ * About how many units an aggregate counts, or 0, by the declared size class
+ * and by what a unit may have.
+ */
+static int64
+prepare_estimate_units(const dp_release_spec *spec, const Aggref *aggregate)
+{
+	const dp_block *block = spec->block;
+
+	if (spec->undeclared || aggregate->aggfilter != NULL ||
+		list_length(block->relids) != 1 || !OidIsValid(block->relid) ||
+		!prepare_has_all_rows(block->inner))
+		return 0;
+	return dp_rights_look_up(block, block->relid)->rows /
+		Max(spec->max_total, 1);
+}
+
 static void
 prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 				const dp_ledger_standing *standing, dp_measure *measure)
@@ -108,6 +149,7 @@ prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 						 "FILTER.")));
 	measure->gaussian = dp_setting_mechanism == DP_SETTING_GAUSSIAN;
 	measure->filter = dp_ledger_charge_filter(standing);
+	measure->units = prepare_estimate_units(spec, aggregate);
 	measure->ncells = 1;
 	measure->power = 1;
 	if (aggregate->args != NIL)
