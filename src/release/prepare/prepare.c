@@ -149,7 +149,6 @@ prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 						 "FILTER.")));
 	measure->gaussian = dp_setting_mechanism == DP_SETTING_GAUSSIAN;
 	measure->filter = dp_ledger_charge_filter(standing);
-	measure->units = prepare_estimate_units(spec, aggregate);
 	measure->ncells = 1;
 	measure->power = 1;
 	if (aggregate->args != NIL)
@@ -176,6 +175,7 @@ set_contribution(const dp_release_spec *spec, dp_measure *measure)
 	measure->contribution.total = spec->many ? spec->max_total : 1;
 	measure->contribution.replace = spec->replace_one;
 	measure->contribution.grouped = spec->block->keys != NIL;
+	measure->units = prepare_estimate_units(spec, measure->aggregate);
 }
 
 /*
