@@ -225,7 +225,7 @@ typedef struct dp_release_spec
 	int			nmeasures;
 	dp_measure *measures;
 	int			nkeys;
-	dp_domain **domains;
+	dp_domain **domains;		/* those of block->others follow */
 	List	   *exact;			/* of Aggref *, read only: the inner query's,
 								 * of all measurements in order */
 	List	   *settled_keys;	/* of dp_key *, in the connection: with
@@ -241,7 +241,7 @@ typedef struct dp_release_spec
 	bool		many;			/* inner rows are rows of units:
 								 * unit_cells.c */
 	int64		max_rows;		/* if so, the bounds before public limits */
-	int64		max_keys;		/* on groups; else 0 */
+	int64		max_keys;		/* on groups, or block->crossing; else 0 */
 	int64		max_total;		/* rows of a unit in all groups; else 0 */
 	bool		states;			/* inner rows are states: group_place.c */
 	Size		memory;			/* bytes that its exact numbers may take */

@@ -77,6 +77,25 @@ prepare_second(const dp_block *block, Node *base, dp_second *second)
 		((Var *) plain)->varattno : 0;
 }
 
+/*
+ * How much of a unit counts in a value's groups.  A group of a set that lacks
+ * some keys may have several crossings (doc/theory.md T170).
+ */
+static void
+set_contribution(const dp_release_spec *spec, dp_contribution *c)
+{
+	const dp_block *block = spec->block;
+
+	c->many = spec->many;
+	c->once = !spec->many || block->single || dp_rowsets_groups_once(block);
+	c->kappa = !spec->many ? 1 : spec->undeclared ? spec->max_keys :
+		Max(Min(spec->max_keys, spec->groups), 1);
+	c->total = spec->many ? spec->max_total : 1;
+	c->rows = !spec->many ? 1 : block->others != NIL ? c->total :
+		spec->max_rows;
+	c->grouped = block->keys != NIL;
+}
+
 static void
 prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 				const dp_ledger_standing *standing, dp_measure *measure)
@@ -107,14 +126,8 @@ prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 						measure->ops->name),
 				 errhint("Declare the keys, or count with dp_count and "
 						 "FILTER.")));
-	measure->contribution.many = spec->many;
-	measure->contribution.once = !spec->many || spec->block->single ||
-		dp_rowsets_groups_once(spec->block);
-	measure->contribution.kappa = spec->many ? spec->max_keys : 1;
-	measure->contribution.rows = spec->many ? spec->max_rows : 1;
-	measure->contribution.total = spec->many ? spec->max_total : 1;
+	set_contribution(spec, &measure->contribution);
 	measure->contribution.replace = standing->replace_one;
-	measure->contribution.grouped = block->keys != NIL;
 	measure->gaussian = dp_setting_mechanism == DP_SETTING_GAUSSIAN;
 	measure->filter = dp_ledger_charge_filter(standing);
 	measure->ncells = 1;
@@ -360,7 +373,30 @@ needs_bound(const dp_release_spec *spec, const dp_unit_bounds *bounds)
 {
 	return !dp_prepare_is_free(spec) &&
 		(dp_joined_counts_rows(spec->block) ||
-		 ((spec->undeclared || spec->groups > 1) && bounds->keys == 0));
+		 ((spec->undeclared || spec->groups > 1 ||
+		   spec->block->crossing != NIL) && bounds->keys == 0));
+}
+
+/* Most groups, or crossings, that a unit may have rows in and that count. */
+static int64
+most_groups(const dp_release_spec *spec)
+{
+	int64		most = spec->undeclared ? DP_RELEASED_KEYS_MAX : spec->groups;
+	ListCell   *lc;
+
+	if (spec->block->crossing != NIL)
+		most = 1;
+	foreach(lc, spec->block->crossing)
+	{
+		int			i = lfirst_int(lc);
+		int64		size = dp_domains_size(spec->domains[i]);
+
+		if (dp_rowsets_key(spec->block, i)->kind == DP_KEY_UNDECLARED ||
+			size >= DP_RELEASED_KEYS_MAX)
+			return DP_RELEASED_KEYS_MAX;
+		most = Min(most * (size + 1), DP_RELEASED_KEYS_MAX);
+	}
+	return most;
 }
 
 /*
@@ -390,8 +426,7 @@ set_unit_bounds(dp_release_spec *spec, const dp_unit_bounds *bounds)
 	spec->max_total = Max(bounds->total > 0 ? bounds->total : bounds->keys, 1);
 	spec->max_rows = predicates ? spec->max_total :
 		Min(Max(bounds->rows, 1), spec->max_total);
-	spec->max_keys = Max(Min(bounds->keys, spec->undeclared ?
-							 DP_RELEASED_KEYS_MAX : spec->groups), 1);
+	spec->max_keys = Max(Min(bounds->keys, most_groups(spec)), 1);
 	/* units are counted in no more groups than they may have rows (T106) */
 	if (block->least > 0)
 		spec->max_keys = Min(spec->max_keys, spec->max_total);
@@ -476,9 +511,10 @@ dp_prepare_release(dp_block *block, const dp_ledger_standing *standing,
 	spec->least = standing->exempt ? 0 : block->least;
 	spec->nmeasures = list_length(block->values);
 	spec->measures = palloc0(sizeof(dp_measure) * Max(spec->nmeasures, 1));
-	spec->nkeys = list_length(domains);
-	spec->domains = palloc0(sizeof(dp_domain *) * Max(spec->nkeys, 1));
-	for (i = 0; i < spec->nkeys; i++)
+	spec->nkeys = list_length(block->keys);
+	spec->domains = palloc0(sizeof(dp_domain *) *
+							Max(list_length(domains), 1));
+	for (i = 0; i < list_length(domains); i++)
 		spec->domains[i] = list_nth(domains, i);
 	dp_prepare_find_large_keys(spec);
 	block = spec->block;
