@@ -279,9 +279,9 @@ add_short(dp_bounder *bounder, int64 group, Datum unit, const Datum *values,
 
 /*
  * dp_units_add
- *	  One row: its group (-1: crossed, and in none), its unit, which is not NULL, and for each column a
- *	  bigint (any value: COUNT; the value itself: DISTINCT; a pointer to
- *	  uint64 words: ROWS, TOTALS) or NULL.
+ *	  One row: its group (-1: crossed, and in none), its unit, which is not
+ *	  NULL, and for each column a bigint (any value: COUNT; the value itself:
+ *	  DISTINCT; a pointer to uint64 words: ROWS, TOTALS) or NULL.
  */
 void
 dp_units_add(dp_bounder *bounder, int64 group, Datum unit,

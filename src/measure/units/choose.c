@@ -175,7 +175,7 @@ typedef struct chooser
 	bool		counting;		/* its rows are not added up yet */
 	dp_units_given given;		/* of the current unit, if it is asked */
 	int64		given_room;
-	int			once;			/* crossed: what a unit gives once in a group */
+	int			once;			/* crossed: what is given once in a group */
 	bool		asked;
 } chooser;
 

@@ -46,7 +46,7 @@ typedef struct dp_units_layout
 	bool		keyed;			/* groups have names */
 	bool		crossed;		/* rows have crossings */
 	int			hash;			/* keyed: word that stands for the group */
-	int			crossing;		/* crossed: word that stands for the crossing */
+	int			crossing;		/* crossed: word that stands for it */
 	int			marks;			/* word whose bit i stands for column 32 + i;
 								 * the next words go on */
 	int			words;			/* of all columns, with marks, hash and
@@ -147,12 +147,14 @@ dp_units_record_name(const dp_units_layout *layout,
 	return words;
 }
 
-/* Identifies a unit's group, or crossing: those with the same value are one. */
+/* Identifies a unit's group, or crossing: with the same value they are one. */
 static inline uint64
 dp_units_group_of(const dp_units_layout *layout,
 				  const dp_units_record *record)
 {
-	return layout->crossed ? record->words[layout->crossing] : layout->keyed ? record->words[layout->hash] :
+	if (layout->crossed)
+		return record->words[layout->crossing];
+	return layout->keyed ? record->words[layout->hash] :
 		(uint64) (uint32) record->group;
 }
 

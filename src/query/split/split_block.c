@@ -606,6 +606,21 @@ split_block_add_keys(dp_splitter *s, Query *inner, dp_block *block)
 	return NULL;
 }
 
+/* Add a key of another set; returns its number, or -1 for a constant. */
+static int
+add_other_key(dp_splitter *s, dp_block *block, const TargetEntry *target)
+{
+	dp_key	   *key = dp_make_node(dp_key);
+	split_key	found;
+
+	s->refusal = make_key(s, block, target, key, &found);
+	if (s->refusal != NULL || key->kind == DP_KEY_CONSTANT)
+		return -1;
+	block->others = lappend(block->others, key);
+	s->others = lappend(s->others, found.computed);
+	return list_length(block->keys) + list_length(block->others) - 1;
+}
+
 /*
  * If the block is one of GROUPING SETS, find the keys of all sets among its
  * last targets (dp_transparent_split_sets), which are taken off: of its own
@@ -614,15 +629,12 @@ split_block_add_keys(dp_splitter *s, Query *inner, dp_block *block)
 static dp_refusal *
 add_crossing(dp_splitter *s, dp_block *block)
 {
-	dp_refusal *refusal = NULL;
 	List	   *own = NIL;
 	ListCell   *lc;
 
 	foreach(lc, s->query->targetList)
 	{
 		TargetEntry *target = lfirst(lc);
-		dp_key	   *key;
-		split_key	found;
 		int			n;
 
 		if (!target->resjunk || target->ressortgroupref != 0)
@@ -630,22 +642,16 @@ add_crossing(dp_splitter *s, dp_block *block)
 			own = lappend(own, target);
 			continue;
 		}
-		n = list_length(block->keys) + list_length(block->others);
-		if (IsA(target->expr, Const))
-			n = DatumGetInt32(((Const *) target->expr)->constvalue);
-		else if (refusal == NULL)
-		{
-			key = dp_make_node(dp_key);
-			refusal = make_key(s, block, target, key, &found);
-			block->others = lappend(block->others, key);
-			s->others = lappend(s->others, found.computed);
-		}
-		if (refusal == NULL &&
-			dp_rowsets_key(block, n)->kind != DP_KEY_CONSTANT)
+		n = IsA(target->expr, Const) ?
+			DatumGetInt32(((Const *) target->expr)->constvalue) :
+			add_other_key(s, block, target);
+		if (s->refusal != NULL)
+			return s->refusal;
+		if (n >= 0 && dp_rowsets_key(block, n)->kind != DP_KEY_CONSTANT)
 			block->crossing = lappend_int(block->crossing, n);
 	}
 	s->query->targetList = own;
-	return refusal;
+	return NULL;
 }
 
 /* One row of a unit, and lists of conditions, need no crossing. */
