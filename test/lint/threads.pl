@@ -35,6 +35,7 @@ my %never = (
 	'rows.c:dp_units_rows_next dp_units_cursor_fetch' => $memory,
 	'rows.c:open_group dp_units_votes_begin' => $keys,
 	'rows.c:open_group dp_units_votes_name' => $keys,
+	'rows.c:open_group dp_units_votes_end_names' => $keys,
 	'rows.c:open_group dp_units_votes_cast' => $keys,
 	'dp_units_rows_count rows.c:rows_list_distinct' => $sums,
 	'dp_units_rows_add_up rows.c:add_pairs' => $sums,

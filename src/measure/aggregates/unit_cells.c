@@ -309,9 +309,8 @@ make_bound(const dp_release_spec *spec)
 	return bound;
 }
 
-/* Most bytes of a key in a crossing: longer values are one. */
-#define CROSSED_BYTES 512
-#define CROSSED_LONG 2			/* is no first byte of a value's */
+/* The one byte of values that are too long for names: no value begins so. */
+#define CROSSED_LONG 2
 
 static void
 make_crossing(dp_measure_units *units)
@@ -321,7 +320,7 @@ make_crossing(dp_measure_units *units)
 	ListCell   *lc;
 
 	units->crossed = palloc(sizeof(dp_key_encoding) * Max(n, 1));
-	units->crossing = palloc(CROSSED_BYTES * Max(n, 1));
+	units->crossing = palloc(DP_UNITS_NAME_BYTES * Max(n, 1));
 	foreach(lc, block->crossing)
 	{
 		const dp_key *key = dp_rowsets_key(block, lfirst_int(lc));
@@ -409,7 +408,7 @@ set_crossing(dp_measure_units *units, const Datum *values, const bool *nulls)
 	{
 		Size		written = dp_domains_key_write(&units->crossed[i],
 												   values[i], nulls[i], to,
-												   CROSSED_BYTES);
+												   DP_UNITS_NAME_BYTES);
 
 		if (written == 0)
 			*to = CROSSED_LONG;
