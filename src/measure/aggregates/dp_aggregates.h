@@ -232,7 +232,7 @@ typedef struct dp_release_spec
 	int			nmeasures;
 	dp_measure *measures;
 	int			nkeys;
-	dp_domain **domains;
+	dp_domain **domains;		/* those of block->others follow */
 	List	   *exact;			/* of Aggref *, read only: the inner query's,
 								 * of all measurements in order */
 	List	   *settled_keys;	/* of dp_key *, in the connection: with
@@ -249,7 +249,7 @@ typedef struct dp_release_spec
 	bool		many;			/* inner rows are rows of units:
 								 * unit_cells.c */
 	int64		max_rows;		/* if so, the bounds before public limits */
-	int64		max_keys;		/* on groups; else 0 */
+	int64		max_keys;		/* on groups, or block->crossing; else 0 */
 	int64		max_total;		/* rows of a unit in all groups; else 0 */
 	double		left_out;		/* of the relation's rows, by its profile */
 	double		all_rows;		/* of them; 0: it does not say */

@@ -102,6 +102,9 @@ typedef struct dp_units_spec
 								 * NULL: they have none */
 	bool		single;			/* then: every row is a unit */
 	Size		name;			/* then: most bytes of a name */
+	bool		crossed;		/* kappa and m are about finer groups, the
+								 * crossings of rows (dp_units_set_crossing) */
+	int64		seed;			/* then: of their ranks */
 	dp_read_way unit;			/* how units are read */
 	bool		varlena;		/* of the unit */
 	int			ncolumns;
@@ -156,6 +159,8 @@ extern void dp_units_add(dp_bounder *bounder, int64 group, Datum unit,
 						 const Datum *values, const bool *nulls);
 extern void dp_units_set_name(dp_bounder *bounder, const char *name,
 							  Size length);
+extern void dp_units_set_crossing(dp_bounder *bounder, const char *crossing,
+								  Size length);
 extern void dp_units_finish(dp_bounder *bounder, dp_units_sink sink,
 							void *context);
 extern Size dp_units_record_bytes(const dp_units_spec *spec);

@@ -888,29 +888,32 @@ static char *
 unit_bound_text(const dp_release_spec *spec)
 {
 	dp_unit_bounds b = {0};
+	bool		grouped = spec->nkeys > 0 || spec->block->crossing != NIL;
 	char	   *text;
 
 	if (!spec->block->single)
 		b = spec->bounds;
-	if (spec->nkeys == 0)
+	if (!grouped)
 		b.keys_from = DP_BOUND_IMPLIED;
-	if (spec->nkeys == 0 && b.rows_from != DP_BOUND_IMPLIED &&
+	if (!grouped && b.rows_from != DP_BOUND_IMPLIED &&
 		b.rows <= b.total)
 		b.total_from = DP_BOUND_IMPLIED;
-	else if (spec->nkeys == 0)
+	else if (!grouped)
 		b.rows_from = DP_BOUND_IMPLIED;
 	b.rows = spec->max_rows;
 	b.keys = spec->max_keys;
 	b.total = spec->max_total;
 	if (dp_joined_counts_rows(spec->block))
-		text = dp_protect_bounds_text(&b, spec->nkeys > 0);
+		text = dp_protect_bounds_text(&b, grouped);
 	else if (spec->nkeys == 0)
 		return "a unit counts once";
 	else
 		text = psprintf("a unit counts once in each of at most " INT64_FORMAT
 						" group%s", b.keys, b.keys == 1 ? "" : "s");
-	return psprintf("%s%s%s", text, spec->undeclared && spec->max_keys > 1 ?
+	return psprintf("%s%s%s%s", text, spec->undeclared && spec->max_keys > 1 ?
 					", and no more than are released" : "",
+					spec->block->others != NIL ?
+					", by the keys of all sets" : "",
 					bounds_origin_text(&b));
 }
 

@@ -84,7 +84,7 @@ dp_run_fill_job(const dp_release *release, dp_reader_job *job)
 	block->subqueries = NIL;	/* they have been run */
 	input->block = block;
 	input->arguments = spec->arguments;
-	for (i = 0; i < spec->nkeys; i++)
+	for (i = 0; i < spec->nkeys + list_length(block->others); i++)
 		input->domains = lappend(input->domains,
 								 dp_domains_to_list(spec->domains[i]));
 	input->aggregates = spec->exact;

@@ -300,7 +300,7 @@ release_init(dp_release *release, const dp_release_spec *spec,
 /*
  * Make the block's queries ready, its own with the exact aggregates in place
  * of the dp_ ones: keys first, then the unit if units have many rows, then the
- * aggregates.
+ * aggregates, then the keys of other sets.
  */
 static void
 ready_release(dp_release *release)
@@ -315,6 +315,10 @@ ready_release(dp_release *release)
 		targets = lappend(targets,
 						  makeTargetEntry(lfirst(lc), list_length(targets) + 1,
 										  pstrdup("exact"), false));
+	foreach(lc, dp_rowsets_other_targets(spec->block, inner))
+		(void) dp_rowsets_add_target(&targets, (Node *)
+									 lfirst_node(TargetEntry, lc)->expr,
+									 "key");
 	inner->targetList = targets;
 	release->inner = dp_run_make_ready(spec->block, release->standing, inner,
 									   spec->part_value, &release->run);
