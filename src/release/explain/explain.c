@@ -132,6 +132,8 @@ value_name(const dp_measure *measure)
 	StringInfoData text;
 	const char *letter;
 
+	if (measure->ops->kind == DP_AGG_UNIT_ROWS)
+		return pstrdup(measure->ops->name);
 	if (aggregate->args == NIL && measure->value->of_units)
 		return psprintf("%s(DISTINCT unit)",
 						get_func_name(aggregate->aggfnoid));
@@ -372,7 +374,8 @@ dp_explain_remember(const dp_release_spec *spec,
 	foreach(lc, list_union_oid(NIL, spec->block->relids))
 		if (OidIsValid(lfirst_oid(lc)))
 			past->relations[past->nrelations++] = lfirst_oid(lc);
-	if (spec->many && !spec->block->single)
+	if (spec->many && !spec->block->single &&
+		!dp_prepare_measures_rows(spec->block))
 	{
 		past->bounds[0] = spec->max_total;
 		past->bounds[1] = spec->max_keys;
@@ -663,13 +666,24 @@ batch_text(const dp_ledger_preview *preview)
 					preview->batch_queries);
 }
 
+/* What a release costs together with the one that measures its bound. */
+static dp_charge
+whole_charge(const dp_release_spec *spec)
+{
+	dp_charge	whole = spec->charge;
+
+	dp_prepare_add_measuring(spec, &whole);
+	return whole;
+}
+
 /* What remains of the budget: after this charge, or if `charged`, now. */
 static char *
 budget_text(const dp_release_spec *spec, dp_ledger_standing *standing,
 			bool charged)
 {
 	const dp_charge none = {0};
-	bool		pure = spec->charge.epsilon != DP_FIXED_INFINITE;
+	dp_charge	whole = whole_charge(spec);
+	bool		pure = whole.epsilon != DP_FIXED_INFINITE;
 	dp_ledger_request request;
 	dp_ledger_preview preview;
 	dp_limit   *limit = &standing->limit;
@@ -679,6 +693,7 @@ budget_text(const dp_release_spec *spec, dp_ledger_standing *standing,
 	int64		calls;
 
 	dp_prepare_request(spec, &request);
+	request.charge = whole;
 	dp_ledger_read_preview(&request, &preview);
 	if (!standing->found)
 		return pstrdup("none");
@@ -714,7 +729,7 @@ budget_text(const dp_release_spec *spec, dp_ledger_standing *standing,
 										charged ? 0 : charge->delta),
 						 spec->part.partition != 0 ? "at least " : "",
 						 calls_after(limit, spent, charged ? &none : charge,
-									 &spec->charge));
+									 &whole));
 	if (standing->renews)
 		appendStringInfo(&text, ", renews %s",
 						 timestamptz_to_str(standing->renewal));
@@ -835,9 +850,10 @@ bounds_origin_text(const dp_unit_bounds *b)
 {
 	const char *declared = bounds_from(b, DP_BOUND_DECLARED);
 	const char *set = bounds_from(b, DP_BOUND_SET);
+	const char *measured = bounds_from(b, DP_BOUND_MEASURED);
 	StringInfoData text;
 
-	if (declared[0] == '\0' && set[0] == '\0')
+	if (declared[0] == '\0' && set[0] == '\0' && measured[0] == '\0')
 		return "";
 	initStringInfo(&text);
 	if (declared[0] != '\0')
@@ -847,6 +863,9 @@ bounds_origin_text(const dp_unit_bounds *b)
 	if (set[0] != '\0')
 		appendStringInfo(&text, "%s%s set", text.len > 0 ? "; " : "",
 						 set + strlen(", "));
+	if (measured[0] != '\0')
+		appendStringInfo(&text, "%s%s measured", text.len > 0 ? "; " : "",
+						 measured + strlen(", "));
 	return psprintf(" (%s)", text.data);
 }
 
@@ -858,9 +877,13 @@ unit_bound_text(const dp_release_spec *spec)
 	char	   *text;
 
 	if (!spec->block->single)
-		b = dp_prepare_unit_bounds(spec->block);
+		b = spec->measuring == NULL ? dp_prepare_unit_bounds(spec->block) :
+			dp_prepare_use_measured(&spec->measuring->bounds);
 	if (spec->nkeys == 0)
 		b.keys_from = DP_BOUND_IMPLIED;
+	if (spec->measuring != NULL && spec->measuring->total == 0)
+		return "max_total is measured when the query runs; errors are for "
+			"one row of a unit, and as many times as large as rows count";
 	if (spec->nkeys == 0 && b.rows_from != DP_BOUND_IMPLIED &&
 		b.rows <= b.total)
 		b.total_from = DP_BOUND_IMPLIED;
@@ -879,6 +902,16 @@ unit_bound_text(const dp_release_spec *spec)
 	return psprintf("%s%s%s", text, spec->undeclared && spec->max_keys > 1 ?
 					", and no more than are released" : "",
 					bounds_origin_text(&b));
+}
+
+/* The release that measures the bound, and its price. */
+static char *
+measured_text(const dp_release_spec *rows)
+{
+	dp_description d = run_describe(rows, 0);
+
+	return psprintf("units are counted by their rows before, %s noise, %s",
+					d.mechanism, charge_text(&rows->charge));
 }
 
 /* The protected relations that are read, each once. */
@@ -993,6 +1026,7 @@ dp_explain_release(const dp_release_spec *spec, bool charged,
 				   TimestampTz stored_at, EState *estate, ExplainState *es)
 {
 	char	   *large = dp_prepare_large_text(spec);
+	dp_charge	whole = whole_charge(spec);
 	dp_ledger_standing standing;
 	int			i;
 
@@ -1030,6 +1064,9 @@ dp_explain_release(const dp_release_spec *spec, bool charged,
 							"those that WHERE excludes", es);
 	if (spec->many)
 		ExplainPropertyText("Contribution Bound", unit_bound_text(spec), es);
+	if (spec->measuring != NULL)
+		ExplainPropertyText("Bound Measured",
+							measured_text(spec->measuring->rows), es);
 	if (dp_prepare_disjoint_text(spec) != NULL)
 		ExplainPropertyText("Disjoint", dp_prepare_disjoint_text(spec), es);
 	if (dp_aggregates_cost_text(spec) != NULL)
@@ -1043,7 +1080,7 @@ dp_explain_release(const dp_release_spec *spec, bool charged,
 	if (stored_at != 0)
 		ExplainPropertyText("Answer", answer_text(stored_at), es);
 	else
-		ExplainPropertyText("Charge", charge_text(&spec->charge), es);
+		ExplainPropertyText("Charge", charge_text(&whole), es);
 	if (spec->part.partition != 0)
 		ExplainPropertyText("Part",
 							psprintf("one value of column %s; all of them "

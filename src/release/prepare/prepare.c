@@ -96,6 +96,7 @@ prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 	measure->base = value->base;
 	measure->publics = publics;
 	measure->conditions = block->conditions;
+	measure->quarters = spec->quarters;
 	prepare_second(block, value->second, &measure->second);
 	if (spec->many && measure->ops->add == NULL)
 		elog(ERROR, "rows of units cannot be bounded for dp_%s",
@@ -295,6 +296,8 @@ dp_prepare_unit_bounds(const dp_block *block)
 	}
 	if (list_length(declared) == 1)
 		sum.declared = linitial_oid(declared);
+	if (dp_setting_bounds == DP_SETTING_MEASURE)
+		sum.measured = 1;
 	apply_setting(dp_setting_max_rows, &sum.rows, &sum.rows_from);
 	apply_setting(dp_setting_max_keys, &sum.keys, &sum.keys_from);
 	apply_setting(dp_setting_max_total, &sum.total, &sum.total_from);
@@ -371,6 +374,7 @@ static void
 set_unit_bounds(dp_release_spec *spec, const dp_unit_bounds *bounds)
 {
 	const dp_block *block = spec->block;
+	dp_unit_bounds measured;
 	bool		predicates = block->values != NIL &&
 		((const dp_value *) linitial(block->values))->kind ==
 		DP_AGG_CONDITIONS;
@@ -385,7 +389,13 @@ set_unit_bounds(dp_release_spec *spec, const dp_unit_bounds *bounds)
 						   "possible.", DP_UNITS_COLUMNS),
 				 errhint("Ask in several queries.")));
 	if (OidIsValid(bounds->missing) && needs_bound(spec, bounds))
-		dp_prepare_raise_unbounded(block, spec);
+	{
+		if (bounds->measured == 0)
+			dp_prepare_raise_unbounded(block, spec);
+		measured = dp_prepare_use_measured(bounds);
+		bounds = &measured;
+	}
+	spec->quarters = dp_prepare_quarters(block, bounds);
 	spec->many = true;
 	spec->max_total = Max(bounds->total > 0 ? bounds->total : bounds->keys, 1);
 	spec->max_rows = predicates ? spec->max_total :
@@ -500,6 +510,8 @@ dp_prepare_release(dp_block *block, const dp_ledger_standing *standing,
 											strlen(measure->form));
 		next += list_length(measure->arguments);
 		dp_aggregates_set_parameters(measure, share, location);
+		if (spec->quarters == DP_QUARTERS_MEASURED)
+			dp_aggregates_take_quarters(spec->quarters, &measure->epsilon);
 	}
 	raise_deciding_price(spec);
 	for (i = 0; i < spec->nmeasures; i++)
@@ -695,6 +707,7 @@ dp_prepare_check_prices(const dp_release_spec *spec,
 								  spec->measures[i].delta);
 	}
 	dp_prepare_add_values(spec, prices, &asked);
+	dp_prepare_add_measuring(spec, &asked);
 	if (dp_accounting_fixed_add(asked.epsilon,
 								lost) < dp_ledger_floor(standing))
 		dp_ledger_check_floor(standing, spec->block->dataset, asked.epsilon);
@@ -767,6 +780,7 @@ dp_prepare_request(const dp_release_spec *spec, dp_ledger_request *request)
 	strlcpy(request->mechanism, mechanism_text(spec),
 			DP_MECHANISM_LENGTH);
 	request->charge = spec->charge;
+	request->also = spec->also;
 	request->releases = dp_prepare_count_values(spec);
 	request->fingerprint = spec->block->fingerprint;
 	request->replace_one = spec->replace_one;
