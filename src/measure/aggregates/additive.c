@@ -134,7 +134,8 @@ delta_setting(int quarters)
 }
 
 /*
- * Variance, rho and charge of Gaussian noise.
+ * Variance, rho and charge of Gaussian noise; where the total is measured by
+ * the formula whose charge is the same for each.
  * Source: doc/theory.md T36 (rho, exact delta of a scalar), T47 (vectors,
  * which charge which budget pays).
  */
@@ -156,7 +157,7 @@ set_gaussian(dp_measure *measure, dp_uint128 squared, bool scalar)
 														   DP_ROUND_DOWN,
 														   &epsilon),
 						 "compute a charge");
-	if (scalar && (root >> 60) == 0)
+	if (scalar && measure->quarters == 0 && (root >> 60) == 0)
 	{
 		status = dp_base_gaussian_variance((uint64) root, epsilon, delta,
 										   &variance);

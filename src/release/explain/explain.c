@@ -655,9 +655,9 @@ lacking_text(const dp_limit *limit, const dp_spent *spent,
 }
 
 static char *
-batch_text(const dp_ledger_preview *preview)
+batch_text(const dp_ledger_preview *preview, int queries)
 {
-	if (preview->batch_used >= preview->batch_queries)
+	if (preview->batch_used > preview->batch_queries - queries)
 		return psprintf("batch " INT64_FORMAT " is used up, the query would "
 						"be refused", preview->batch);
 	return psprintf("batch " INT64_FORMAT " has paid for it; %d of %d "
@@ -698,7 +698,7 @@ budget_text(const dp_release_spec *spec, dp_ledger_standing *standing,
 	if (!standing->found)
 		return pstrdup("none");
 	if (!charged && preview.batch != 0)
-		return batch_text(&preview);
+		return batch_text(&preview, spec->measuring != NULL ? 2 : 1);
 	if (standing->exempt)
 		return pstrdup("exempt from limits, recorded");
 	initStringInfo(&text);
@@ -906,12 +906,13 @@ unit_bound_text(const dp_release_spec *spec)
 
 /* The release that measures the bound, and its price. */
 static char *
-measured_text(const dp_release_spec *rows)
+measured_text(const dp_release_spec *rows, bool stored)
 {
 	dp_description d = run_describe(rows, 0);
 
 	return psprintf("units are counted by their rows before, %s noise, %s",
-					d.mechanism, charge_text(&rows->charge));
+					d.mechanism, stored ? "stored, no charge" :
+					charge_text(&rows->charge));
 }
 
 /* The protected relations that are read, each once. */
@@ -1066,7 +1067,8 @@ dp_explain_release(const dp_release_spec *spec, bool charged,
 		ExplainPropertyText("Contribution Bound", unit_bound_text(spec), es);
 	if (spec->measuring != NULL)
 		ExplainPropertyText("Bound Measured",
-							measured_text(spec->measuring->rows), es);
+							measured_text(spec->measuring->rows,
+										  spec->measuring->stored), es);
 	if (dp_prepare_disjoint_text(spec) != NULL)
 		ExplainPropertyText("Disjoint", dp_prepare_disjoint_text(spec), es);
 	if (dp_aggregates_cost_text(spec) != NULL)

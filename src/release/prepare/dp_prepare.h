@@ -69,13 +69,15 @@ typedef struct dp_measuring
 	dp_unit_bounds bounds;
 	Snapshot	snapshot;
 	dp_release_spec *rows;		/* the release that measures it */
+	bool		stored;			/* its answer was stored, and paid for then */
 	int64		total;			/* what was chosen; 0: it has not run */
 } dp_measuring;
 
 extern dp_release_spec *dp_prepare_measured(dp_measuring *measuring,
 											int *location);
 extern dp_release_spec *dp_prepare_take_total(const dp_release_spec *spec,
-											  const int64 *counts);
+											  const int64 *counts,
+											  bool stored);
 extern void dp_prepare_add_measuring(const dp_release_spec *spec,
 									 dp_charge *sum);
 extern bool dp_prepare_measures_rows(const dp_block *block);

@@ -261,18 +261,52 @@ raise_charge(dp_charge *most, const dp_charge *charge)
 	most->delta = Max(most->delta, charge->delta);
 }
 
-/* The largest charge for any total that may be chosen. */
-static dp_charge
-largest_charge(const dp_measuring *measuring, int *location)
+/*
+ * Does the charge hardly depend on the total? That of Gaussian noise does not
+ * (additive.c), and the rho of Laplace noise falls with it, computed to within
+ * one unit of its ceiling.  Selections divide their price by it, and so do
+ * undeclared keys.
+ */
+static bool
+is_additive(const dp_release_spec *spec)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "dp_pg totals",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
-	dp_charge	most = {0};
+	bool		additive = !spec->undeclared;
+	int			i;
+
+	for (i = 0; i < spec->nmeasures; i++)
+	{
+		const dp_measure *measure = &spec->measures[i];
+
+		additive &= measure->ops->kind != DP_AGG_TOPK &&
+			(measure->mechanism == DP_MECHANISM_LAPLACE ||
+			 measure->mechanism == DP_MECHANISM_GAUSSIAN);
+	}
+	return additive;
+}
+
+/*
+ * The largest charge for any total that may be chosen, where `spec` is the
+ * query for the least.
+ */
+static dp_charge
+largest_charge(const dp_measuring *measuring, const dp_release_spec *spec,
+			   int *location)
+{
+	MemoryContext context;
+	MemoryContext old;
+	dp_charge	most = spec->charge;
 	int			place;
 
-	for (place = 0; place < DP_UNITS_SIZES - 1; place++)
+	if (is_additive(spec))
+	{
+		most.rho = dp_accounting_fixed_add(most.rho,
+										   (dp_fixed) spec->nmeasures);
+		return most;
+	}
+	context = AllocSetContextCreate(CurrentMemoryContext, "dp_pg totals",
+									ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	for (place = 1; place < DP_UNITS_SIZES - 1; place++)
 	{
 		raise_charge(&most,
 					 &prepare_total(measuring, dp_units_size_end(place),
@@ -309,7 +343,7 @@ dp_prepare_measured(dp_measuring *measuring, int *location)
 		dp_prepare_release(make_rows_block(measuring->block, epsilon),
 						   measuring->standing, list_make1(epsilon), NIL,
 						   &all, measuring->snapshot, location);
-	spec->charge = largest_charge(measuring, location);
+	spec->charge = largest_charge(measuring, spec, location);
 	measuring->rows->also = spec->charge;
 	spec->measuring = measuring;
 	return spec;
@@ -319,7 +353,7 @@ dp_prepare_measured(dp_measuring *measuring, int *location)
 void
 dp_prepare_add_measuring(const dp_release_spec *spec, dp_charge *sum)
 {
-	if (spec->measuring != NULL)
+	if (spec->measuring != NULL && !spec->measuring->stored)
 		dp_base_check_status(dp_accounting_charge_add(sum,
 												  &spec->measuring->rows->charge),
 							 "add up the charge of a query");
@@ -482,10 +516,11 @@ choose_total(const dp_release_spec *spec, const int64 *counts)
 /*
  * dp_prepare_take_total
  *	  The query with the total that the noisy numbers of units in each place
- *	  choose, at the charge that was fixed before.
+ *	  choose, at the charge that was fixed before; `stored`: they were.
  */
 dp_release_spec *
-dp_prepare_take_total(const dp_release_spec *spec, const int64 *counts)
+dp_prepare_take_total(const dp_release_spec *spec, const int64 *counts,
+					  bool stored)
 {
 	dp_measuring *measuring = palloc(sizeof(dp_measuring));
 	dp_release_spec *chosen;
@@ -493,6 +528,7 @@ dp_prepare_take_total(const dp_release_spec *spec, const int64 *counts)
 
 	*measuring = *spec->measuring;
 	measuring->total = choose_total(spec, counts);
+	measuring->stored = stored;
 	chosen = prepare_total(measuring, measuring->total, &location);
 	chosen->charge = spec->charge;
 	chosen->settled_keys = spec->settled_keys;

@@ -349,9 +349,10 @@ dp_prepare_raise_unbounded(const dp_block *block, const dp_release_spec *spec)
 					 "dp_declare(%s, max_total => 50);  Or the owner has a "
 					 "bound measured with noise, for a price: SELECT * FROM "
 					 "dp_profile(%s, apply => true);  For your own queries: "
-					 "SET dp_pg.max_total = 50;%s",
+					 "SET dp_pg.max_total = 50;%s%s",
 					 quote_literal_cstr(name), quote_literal_cstr(name),
-					 without)));
+					 spec == NULL ? "" : "  Or let a quarter of their price "
+					 "measure one: SET dp_pg.bounds = measure;", without)));
 }
 
 /*

@@ -520,7 +520,8 @@ dp_run_measure(const dp_release_spec *spec, const dp_ledger_standing *standing,
 	if (isnull || ArrayGetNItems(ARR_NDIM(counts),
 								 ARR_DIMS(counts)) != DP_UNITS_SIZES)
 		elog(ERROR, "rows of units were counted otherwise");
-	chosen = dp_prepare_take_total(spec, (const int64 *) ARR_DATA_PTR(counts));
+	chosen = dp_prepare_take_total(spec, (const int64 *) ARR_DATA_PTR(counts),
+								   stored_at != 0);
 	ExecDropSingleTupleTableSlot(slot);
 	tuplestore_end(store);
 	return chosen;
