@@ -79,7 +79,7 @@ typedef struct dp_unit_bounds
 	Oid			declared;		/* the relation for which those that are were;
 								 * InvalidOid: none, or several */
 	Oid			missing;		/* one for which a bound should be declared */
-	int64		measured;		/* the total to use if one is missing; 0: none */
+	int64		measured;		/* the total to use if one is; 0: none */
 } dp_unit_bounds;
 
 extern dp_unit_bounds dp_protect_contribution(const dp_relation *relation);

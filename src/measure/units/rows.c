@@ -164,7 +164,8 @@ add_present(const dp_units_job *job, dp_units_rows *rows, int32 group,
 }
 
 static void
-add_place(const dp_units_job *job, dp_units_rows *rows, int32 group, int column)
+add_place(const dp_units_job *job, dp_units_rows *rows, int32 group,
+		  int column)
 {
 	dp_units_part part;
 	int64		c = count_rows(rows, column);

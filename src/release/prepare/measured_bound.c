@@ -34,56 +34,8 @@
 #include "dp_prepare.h"
 #include "prepare_internal.h"
 
-/* Quarters of the price, and of delta, that measuring pays. */
-#define QUARTERS_MEASURING 1
-
 /* Groups to expect where keys are released by threshold. */
 #define GROUPS_EXPECTED 10
-
-/* ---- bounds and prices ---- */
-
-/*
- * dp_prepare_use_measured
- *	  The bounds with the measured total.  Others that are not set are taken
- *	  from it, but for a declared bound on groups.
- */
-dp_unit_bounds
-dp_prepare_use_measured(const dp_unit_bounds *bounds)
-{
-	dp_unit_bounds b = *bounds;
-
-	b.total = b.measured;
-	b.total_from = DP_BOUND_MEASURED;
-	b.missing = InvalidOid;
-	if (b.rows_from != DP_BOUND_SET)
-	{
-		b.rows = b.total;
-		b.rows_from = DP_BOUND_IMPLIED;
-	}
-	if (b.keys == 0 || b.keys_from == DP_BOUND_IMPLIED)
-	{
-		b.keys = b.total;
-		b.keys_from = DP_BOUND_IMPLIED;
-	}
-	return b;
-}
-
-/* dp_prepare_measures_rows: does the block count units by their rows? */
-bool
-dp_prepare_measures_rows(const dp_block *block)
-{
-	return block->values != NIL &&
-		((const dp_value *) linitial(block->values))->kind ==
-		DP_AGG_UNIT_ROWS;
-}
-
-/* dp_prepare_quarters: how much of its price and delta it pays; 0: all. */
-int
-dp_prepare_quarters(const dp_block *block, const dp_unit_bounds *bounds)
-{
-	return bounds->total_from == DP_BOUND_MEASURED ? DP_QUARTERS_MEASURED :
-		dp_prepare_measures_rows(block) ? QUARTERS_MEASURING : 0;
-}
 
 /* ---- the release that measures ---- */
 
@@ -95,7 +47,7 @@ is_released(Query *query)
 
 /* What is released inside would be released, and paid, for both. */
 static void
-refuse_released(const dp_block *block)
+forbid_released(const dp_block *block)
 {
 	bool		released = false;
 	ListCell   *lc;
@@ -337,7 +289,7 @@ dp_prepare_measured(dp_measuring *measuring, int *location)
 
 	if (spec->quarters != DP_QUARTERS_MEASURED)
 		return spec;
-	refuse_released(measuring->block);
+	forbid_released(measuring->block);
 	epsilon = price_constant(measuring_price(spec));
 	measuring->rows =
 		dp_prepare_release(make_rows_block(measuring->block, epsilon),
@@ -347,16 +299,6 @@ dp_prepare_measured(dp_measuring *measuring, int *location)
 	measuring->rows->also = spec->charge;
 	spec->measuring = measuring;
 	return spec;
-}
-
-/* dp_prepare_add_measuring: add what measuring its total costs, if it does. */
-void
-dp_prepare_add_measuring(const dp_release_spec *spec, dp_charge *sum)
-{
-	if (spec->measuring != NULL && !spec->measuring->stored)
-		dp_base_check_status(dp_accounting_charge_add(sum,
-												  &spec->measuring->rows->charge),
-							 "add up the charge of a query");
 }
 
 /* ---- choosing the total ---- */

@@ -16,7 +16,7 @@
 #include "../../math/accounting/dp_accounting.h"
 #include "../../measure/aggregates/dp_aggregates.h"
 
-/* ---- measured_bound.c ---- */
+/* ---- quarters.c ---- */
 extern int	dp_prepare_quarters(const dp_block *block,
 								const dp_unit_bounds *bounds);
 
