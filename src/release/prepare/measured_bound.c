@@ -356,12 +356,13 @@ last_place(const dp_measure *measure, const int64 *counts)
  * Estimate the number of units in each place.  Beyond the last place that
  * noise does not explain, they become fewer as they did before it, two places
  * (twice the rows) at a time, but are no more than counts make likely: long
- * tails end where a single place has too few to be seen.
+ * tails go on where a single place has too few to be seen, others end there.
  */
 static void
 estimate_units(const dp_measure *measure, const int64 *counts, int last,
 			   double *units)
 {
+	double		scale = dp_aggregates_noise_scale(measure);
 	double		pair;
 	double		before;
 	double		falls;
@@ -376,9 +377,12 @@ estimate_units(const dp_measure *measure, const int64 *counts, int last,
 	falls = before > pair ? pair / before : 1;
 	for (i = last + 1; i <= last + BEYOND && i + 1 < DP_UNITS_SIZES; i += 2)
 	{
-		pair = Min(pair * falls, (double) (counts[i] + counts[i + 1]) +
-				   dp_aggregates_noise_scale(measure) / 4);
-		pair = Max(pair, 0);
+		double		counted = (double) (counts[i] + counts[i + 1]);
+
+		pair *= falls;
+		if (pair / 3 > counted + 3 * scale)
+			break;
+		pair = Max(Min(pair, counted + scale / 4), 0);
 		units[i] = units[i + 1] = pair / 2;
 	}
 }

@@ -22,7 +22,8 @@
 /*
  * dp_prepare_use_measured
  *	  The bounds with the measured total.  Others that are not set are taken
- *	  from it, but for a declared bound on groups.
+ *	  from it, but for a bound on groups that the relation declares which lacks
+ *	  one on rows.
  */
 dp_unit_bounds
 dp_prepare_use_measured(const dp_unit_bounds *bounds)
@@ -37,7 +38,8 @@ dp_prepare_use_measured(const dp_unit_bounds *bounds)
 		b.rows = b.total;
 		b.rows_from = DP_BOUND_IMPLIED;
 	}
-	if (b.keys == 0 || b.keys_from == DP_BOUND_IMPLIED)
+	if (b.keys_from != DP_BOUND_SET &&
+		!(b.keys_from == DP_BOUND_DECLARED && b.declared == bounds->missing))
 	{
 		b.keys = b.total;
 		b.keys_from = DP_BOUND_IMPLIED;
