@@ -251,6 +251,9 @@ largest_charge(const dp_measuring *measuring, const dp_release_spec *spec,
 
 	if (is_additive(spec))
 	{
+		/* whatever is chosen must be possible */
+		(void) prepare_total(measuring,
+							 dp_units_size_end(DP_UNITS_SIZES - 2), location);
 		most.rho = dp_accounting_fixed_add(most.rho,
 										   (dp_fixed) spec->nmeasures);
 		return most;
