@@ -1,9 +1,10 @@
 # dp_profile: the released histograms follow their exact law, all at their shares
 # of one price; an audit on neighbouring tables accuses them of no more, and
 # accuses those of twice the price; bounds found at epsilon 1 of 20,000 people are
-# not above twice the greatest value; a crash loses no charge.
+# not above twice the greatest value; a crash loses no charge.  A bound that a query
+# measures: the same audit of a quarter of its price, the law of three quarters.
 #
-# Rates: p-values as StatServer says; 1 audit at 1e-10.  The least losses that it
+# Rates: p-values as StatServer says; 2 audits at 1e-10.  The least losses that it
 # must see lie seven standard errors below what it sees.  A bound is above twice the greatest value
 # with a probability of at most 1e-3 a profile (T161), in three of nine with at
 # most 84e-9.
