@@ -357,7 +357,8 @@ dp_run_choose_gathering(dp_block *block, Size row, int64 counted,
 static dp_block *
 choose_way(const dp_release_spec *spec, const dp_joined_sizes *sizes)
 {
-	bool		bounded = spec->many && !spec->block->single;
+	bool		bounded = spec->many && !spec->block->single &&
+		!dp_prepare_measures_rows(spec->block);
 
 	return dp_run_choose_gathering(spec->block,
 								   spec->many ?
