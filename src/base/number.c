@@ -608,7 +608,7 @@ dp_base_check_scale(const dp_scale *scale)
  * ----------------
  */
 
-#define KEPT 32					/* results of each kind per process */
+#define KEPT 256				/* results of each kind per process */
 #define NUMBERS 3				/* inputs of a result */
 
 /* The last results; integers have denominator 1. */

@@ -43,6 +43,7 @@ bounder_words_of(const dp_units_column *column)
 	{
 		case DP_UNITS_PRESENT:
 		case DP_UNITS_COUNT:
+		case DP_UNITS_SIZE:
 			return 0;
 		case DP_UNITS_DISTINCT:
 			return 2;

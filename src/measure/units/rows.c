@@ -187,6 +187,18 @@ add_present(const dp_units_job *job, dp_units_rows *rows, int32 group,
 }
 
 static void
+add_place(const dp_units_job *job, dp_units_rows *rows, int32 group,
+		  int column)
+{
+	dp_units_part part;
+	int64		c = count_rows(rows, column);
+
+	part.numbers[0] = dp_units_size_place(c);
+	if (c > 0)
+		give(job, group, column, &part);
+}
+
+static void
 add_count(const dp_units_job *job, dp_units_rows *rows, const rows_weight *w,
 		  int32 group, int column)
 {
@@ -685,6 +697,9 @@ dp_units_rows_add_up(const dp_units_job *job, dp_units_rows *rows)
 				break;
 			case DP_UNITS_DISTINCT:
 				rows_add_distinct(job, rows, group, i);
+				break;
+			case DP_UNITS_SIZE:
+				add_place(job, rows, group, i);
 				break;
 		}
 }

@@ -65,6 +65,7 @@ votes_words_of(dp_units_kind kind)
 			return 2 * DP_PAIR_CELLS;
 		case DP_UNITS_ROWS:
 		case DP_UNITS_TOTALS:
+		case DP_UNITS_SIZE:
 			break;				/* not of groups with names (bounder.c) */
 	}
 	return 0;

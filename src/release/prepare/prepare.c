@@ -142,6 +142,7 @@ set_contribution(const dp_release_spec *spec, dp_measure *measure)
 		spec->max_rows;
 	c->grouped = block->keys != NIL;
 	c->replace = spec->replace_one;
+	measure->quarters = spec->quarters;
 	measure->units = prepare_estimate_units(spec, measure->aggregate);
 }
 
@@ -277,7 +278,7 @@ larger_bounds(const dp_block *block, const Bitmapset *leaves,
 			continue;
 		relation = dp_rights_look_up(block, relid);
 		own = dp_protect_contribution(relation);
-		if (OidIsValid(own.missing))
+		if (OidIsValid(own.missing) && dp_setting_bounds == DP_SETTING_AUTO)
 			(void) dp_protect_profile_rows(relid, outlook, &own);
 		combine_bounds(&bounds, &own, take_larger);
 		if (OidIsValid(own.declared))
@@ -356,6 +357,8 @@ dp_prepare_unit_bounds(const dp_block *block, const dp_outlook *outlook)
 	}
 	if (list_length(declared) == 1)
 		sum.declared = linitial_oid(declared);
+	if (dp_setting_bounds == DP_SETTING_MEASURE)
+		sum.measured = 1;
 	apply_setting(dp_setting_max_rows, &sum.rows, &sum.rows_from);
 	apply_setting(dp_setting_max_keys, &sum.keys, &sum.keys_from);
 	apply_setting(dp_setting_max_total, &sum.total, &sum.total_from);
@@ -408,9 +411,10 @@ dp_prepare_raise_unbounded(const dp_block *block, Oid relid,
 					 "dp_declare(%s, max_total => 50);  Or the owner has a "
 					 "bound measured with noise, for a price: SELECT * FROM "
 					 "dp_profile(%s, apply => true);  For your own queries: "
-					 "SET dp_pg.max_total = 50;%s",
+					 "SET dp_pg.max_total = 50;%s%s",
 					 quote_literal_cstr(name), quote_literal_cstr(name),
-					 without)));
+					 spec == NULL ? "" : "  Or let a quarter of their price "
+					 "measure one: SET dp_pg.bounds = measure;", without)));
 }
 
 /*
@@ -457,6 +461,7 @@ set_unit_bounds(dp_release_spec *spec)
 {
 	const dp_block *block = spec->block;
 	const dp_unit_bounds *bounds = &spec->bounds;
+	dp_unit_bounds measured;
 	bool		predicates = block->values != NIL &&
 		((const dp_value *) linitial(block->values))->kind ==
 		DP_AGG_CONDITIONS;
@@ -471,7 +476,13 @@ set_unit_bounds(dp_release_spec *spec)
 						   "possible.", DP_UNITS_COLUMNS),
 				 errhint("Ask in several queries.")));
 	if (OidIsValid(bounds->missing) && needs_bound(spec, bounds))
-		dp_prepare_raise_unbounded(block, bounds->missing, spec);
+	{
+		if (bounds->measured == 0)
+			dp_prepare_raise_unbounded(block, bounds->missing, spec);
+		measured = dp_prepare_use_measured(bounds);
+		bounds = &measured;
+	}
+	spec->quarters = dp_prepare_quarters(block, bounds);
 	spec->many = true;
 	spec->max_total = Max(bounds->total > 0 ? bounds->total : bounds->keys, 1);
 	spec->max_rows = predicates ? spec->max_total :
@@ -653,6 +664,10 @@ dp_prepare_release(dp_block *block, const dp_ledger_standing *standing,
 		spec->bounds = dp_prepare_unit_bounds(block, &outlook);
 	}
 	set_unit_bounds(spec);
+	for (i = 0; i < spec->nmeasures; i++)
+		if (spec->quarters == DP_QUARTERS_MEASURED)
+			dp_aggregates_take_quarters(spec->quarters,
+										&spec->measures[i].epsilon);
 	if (bounds == NULL)
 		set_left_out(spec);
 	if (spec->undeclared)
@@ -852,6 +867,7 @@ dp_prepare_check_prices(const dp_release_spec *spec,
 								  spec->measures[i].delta);
 	}
 	dp_prepare_add_values(spec, prices, &asked);
+	dp_prepare_add_measuring(spec, &asked);
 	if (dp_accounting_fixed_add(asked.epsilon,
 								lost) < dp_ledger_floor(standing))
 		dp_ledger_check_floor(standing, spec->block->dataset, asked.epsilon);
@@ -924,6 +940,7 @@ dp_prepare_request(const dp_release_spec *spec, dp_ledger_request *request)
 	strlcpy(request->mechanism, mechanism_text(spec),
 			DP_MECHANISM_LENGTH);
 	request->charge = spec->charge;
+	request->also = spec->also;
 	request->releases = dp_prepare_count_values(spec);
 	request->fingerprint = spec->block->fingerprint;
 	request->replace_one = spec->replace_one;
