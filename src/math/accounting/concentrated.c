@@ -25,8 +25,8 @@
 
 /* Above this standard deviation terms are summed in blocks, */
 #define SIGMA_EXACT 1024.0L
-/* of at most sigma / 128, and a sixteenth of the way from t. */
-#define BLOCK_SIGMA 128
+/* of at most sigma / 64, and a sixteenth of the way from t. */
+#define BLOCK_SIGMA 64
 #define BLOCK_WAY 16
 #define MANTISSA_BITS 20
 
