@@ -646,7 +646,7 @@ remember(memo *kept, const dp_uint128 *from, const dp_rational *result)
 /*
  * dp_base_gaussian_variance
  *	  dp_accounting_variance_exact or, out of its range, the variance by
- *	  zCDP.  The search may take tenths of a second.
+ *	  zCDP.  The search may take ten milliseconds.
  */
 dp_status
 dp_base_gaussian_variance(uint64 sensitivity, dp_fixed epsilon,
