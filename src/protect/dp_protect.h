@@ -103,6 +103,8 @@ typedef struct dp_outlook
 
 extern bool dp_protect_profile_rows(Oid relid, const dp_outlook *outlook,
 									dp_unit_bounds *bounds);
+extern int64 dp_protect_choose_total(const int64 *counts, int n, int last,
+									 double scale, const dp_outlook *outlook);
 extern bool dp_protect_profile_values(Oid relid, AttrNumber attnum,
 									  const dp_outlook *outlook, bool width,
 									  char **lower, char **upper);

@@ -27,6 +27,7 @@
 #include "../../base/dp_base.h"
 #include "../../catalog/dp_catalog.h"
 #include "../../ledger/dp_ledger.h"
+#include "../../protect/dp_protect.h"
 #include "../../query/rowsets/dp_rowsets.h"
 #include "../../query/split/dp_split.h"
 #include "../../measure/units/dp_units.h"
@@ -364,63 +365,6 @@ last_place(const dp_measure *measure, const int64 *counts)
 	return last;
 }
 
-/* Up to so many places beyond the last one units are assumed. */
-#define BEYOND 6
-
-/*
- * Estimate the number of units in each place.  Beyond the last place that
- * noise does not explain, they become fewer as they did before it, two places
- * (twice the rows) at a time, but are no more than counts make likely: long
- * tails go on where a single place has too few to be seen, others end there.
- */
-static void
-estimate_units(const dp_measure *measure, const int64 *counts, int last,
-			   double *units)
-{
-	double		scale = dp_aggregates_noise_scale(measure);
-	double		pair;
-	double		before;
-	double		falls;
-	int			i;
-
-	for (i = 0; i < DP_UNITS_SIZES; i++)
-		units[i] = i <= last ? (double) Max(counts[i], 0) : 0;
-	if (last < 3)
-		return;
-	pair = units[last] + units[last - 1];
-	before = units[last - 2] + units[last - 3];
-	falls = before > pair ? pair / before : 1;
-	for (i = last + 1; i <= last + BEYOND && i + 1 < DP_UNITS_SIZES; i += 2)
-	{
-		double		counted = (double) (counts[i] + counts[i + 1]);
-
-		pair *= falls;
-		if (pair / 3 > counted + 3 * scale)
-			break;
-		pair = Max(Min(pair, counted + scale / 4), 0);
-		units[i] = units[i + 1] = pair / 2;
-	}
-}
-
-/* Rows beyond a place's end that units are expected to have. */
-static double
-rows_beyond(const double *units, int place)
-{
-	double		rows = 0;
-	int			i;
-
-	for (i = place + 1; i < DP_UNITS_SIZES; i++)
-	{
-		double		low = (double) dp_units_size_end(i - 1) + 1;
-		double		high = i < DP_UNITS_SIZES - 1 ?
-		(double) dp_units_size_end(i) : 2 * low;
-
-		rows += units[i] * (sqrt(low * high) -
-							(double) dp_units_size_end(place));
-	}
-	return rows;
-}
-
 static double
 approximately(const dp_rational *x)
 {
@@ -443,35 +387,20 @@ noise_of_row(const dp_release_spec *spec, const dp_measure *measure)
 		dp_aggregates_noise_scale(measure);
 }
 
-/*
- * The total for which the rows that are expected to be left out of a group,
- * and the noise, are least together.
- */
+/* The total for which what is left out and the noise are least together. */
 static int64
 choose_total(const dp_release_spec *spec, const int64 *counts)
 {
 	const dp_measure *measure = spec->measuring->rows->measures;
-	double		groups = spec->undeclared ? GROUPS_EXPECTED :
-	(double) spec->groups;
-	double		noise = noise_of_row(spec, measure);
-	double		units[DP_UNITS_SIZES];
-	double		least = INFINITY;
-	int			chosen = 0;
-	int			place;
+	const dp_outlook outlook = {
+		.noise = sqrt(2) * noise_of_row(spec, measure),
+		.groups = spec->undeclared ? GROUPS_EXPECTED : (double) spec->groups
+	};
+	int64		total = dp_protect_choose_total(counts, DP_UNITS_SIZES,
+												last_place(measure, counts),
+								dp_aggregates_noise_scale(measure), &outlook);
 
-	estimate_units(measure, counts, last_place(measure, counts), units);
-	for (place = 0; place < DP_UNITS_SIZES - 1; place++)
-	{
-		double		loss = rows_beyond(units, place) / groups +
-		noise * (double) dp_units_size_end(place);
-
-		if (loss < least)
-		{
-			least = loss;
-			chosen = place;
-		}
-	}
-	return dp_units_size_end(chosen);
+	return Min(total, dp_units_size_end(DP_UNITS_SIZES - 2));
 }
 
 /*
