@@ -450,7 +450,7 @@ BEGIN
 	IF total IS NOT NULL THEN
 		most_keys := CASE WHEN most_keys > total THEN total ELSE most_keys END;
 		most_rows := CASE WHEN most_rows > total THEN total ELSE most_rows END;
-		call := format('%s(%L, %s)', caller, relation, concat_ws(', ', 'max_total => ' || total, 'max_rows => ' || most_rows, 'max_keys => ' || most_keys));
+		call := format('%s(%L, %s)', caller, relation, 'max_total => ' || total);
 		lines := lines || jsonb_build_object('attribute', NULL, 'what', 'bounds', 'value', concat_ws(', ', total || ' in all', most_rows || ' in a group', most_keys || ' groups'), 'statement', call);
 	END IF;
 

@@ -51,7 +51,7 @@ BEGIN
 	note := format('rows are private, aggregates are answered; dataset "%s"%s%s%s%s', protected.dataset,
 		CASE WHEN protected.unit IS NULL THEN '; each row is one unit' END,
 		CASE bounds
-			WHEN '' THEN '; no bound says how many rows of a unit count: SET dp_pg.max_total to what a unit has at most'
+			WHEN '' THEN '; no bound says how many rows of a unit count: SET dp_pg.max_total to what nearly every unit has at most, or dp_pg.bounds to measure'
 			ELSE '; ' || bounds END,
 		concat('; about ' || protected.rows || ' rows',
 			'; groups with fewer than ' || protected.min_units || ' units, by a noisy number, are not shown'),
@@ -73,7 +73,7 @@ BEGIN
 				WHEN bounds = '' THEN person || format(' WHERE %I IS NOT NULL', c.attname)
 				WHEN u.is_unit THEN format('SELECT %sdp_count(DISTINCT %I) FROM %s', home, c.attname, name)
 				WHEN k.is_key THEN format('SELECT %2$I, %1$sdp_count(*) FROM %3$s GROUP BY %2$I', home, c.attname, name)
-				WHEN a.lower IS NOT NULL AND k.is_number THEN format('SELECT %sdp_avg(%I) FROM %s', home, c.attname, name)
+				WHEN (a.lower IS NOT NULL OR dp_pg.profile_note(named, c.attname) ~ 'upper') AND k.is_number THEN format('SELECT %sdp_avg(%I) FROM %s', home, c.attname, name)
 				WHEN a.lower IS NOT NULL THEN format('SELECT %sdp_median(%I) FROM %s', home, c.attname, name)
 				WHEN k.is_number THEN format('SELECT %sdp_avg(%I, 0, 100) FROM %s', home, c.attname, name)
 				ELSE format('SELECT %sdp_count(%I) FROM %s', home, c.attname, name)

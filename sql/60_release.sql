@@ -23,7 +23,7 @@ RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'dp_last_release';
 COMMENT ON FUNCTION @extschema@.dp_last_release() IS
-'what the last statement of this connection with private values released (at most the last 100 releases), one row per value: mechanism, price, sensitivity, noise scale and 95% error in units of the column, the relations that were read, with their published views, and where a unit may have many rows, how many of them counted at most, in how many groups, how many in each, and about how many rows of the relation that leaves out, before WHERE, by its profile (left_out; NULL: it has none, or rows are joined); error_95 is the error of the noise, not of what these bounds left out; no rows before the first one; tables released by dp_smalldb, dp_net and dp_synthesize are in dp_pg.releases instead';
+'what the last statement of this connection with private values released (at most the last 100 releases), one row per value: mechanism, price, sensitivity, noise scale and 95% error in units of the column, the relations that were read, with their published views, and where a unit may have many rows, how many of them counted at most, in how many groups, how many in each, and about how many rows of the relation that leaves out, before WHERE, by its profile, without those of the few units that it does not see (left_out; NULL: it has none, or rows are joined); error_95 is the error of the noise, not of what these bounds left out; no rows before the first one; tables released by dp_smalldb, dp_net and dp_synthesize are in dp_pg.releases instead';
 
 CREATE FUNCTION @extschema@.dp_error("any") RETURNS double precision
 LANGUAGE c STABLE PARALLEL RESTRICTED

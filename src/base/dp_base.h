@@ -115,6 +115,7 @@ typedef enum dp_first
 {
 	DP_FIRST_JOINED,			/* of a query: joined rows beyond the bounds */
 	DP_FIRST_OUTSIDE,			/* of a relation: WHERE beyond its bounds */
+	DP_FIRST_FEW,				/* of a relation: noise of few values */
 	DP_FIRST_LEFT_OUT,			/* of a relation: rows beyond bounds */
 	DP_FIRST_LEAST,				/* of a relation: small groups are left out */
 	DP_FIRST_KINDS

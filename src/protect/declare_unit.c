@@ -426,9 +426,11 @@ dp_protect_notice_bounds(Oid relid)
 						"\"%s\" count", get_rel_name(relid)),
 				 errdetail("A unit may have many rows, and noise must hide "
 						   "all that count.  Queries that need a bound are "
-						   "refused until one is declared or set."),
-				 errhint("If, say, a person has at most 50 rows: SELECT "
-						 "dp_declare(%s, max_total => 50);%s", name,
+						   "refused until one is declared, measured or set."),
+				 errhint("If nearly every person has at most 50 rows, say: "
+						 "SELECT dp_declare(%s, max_total => 50);  To have a "
+						 "bound measured with noise, for a price: SELECT * "
+						 "FROM dp_profile(%s, apply => true);%s", name, name,
 						 OidIsValid(row.unit_through) ? "" :
 						 "  If it has one, a primary key, or UNIQUE and NOT "
 						 "NULL, on the unit column proves it.")));

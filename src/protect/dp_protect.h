@@ -108,9 +108,19 @@ extern int64 dp_protect_choose_total(const int64 *counts, int n, int last,
 extern bool dp_protect_profile_values(Oid relid, AttrNumber attnum,
 									  const dp_outlook *outlook, bool width,
 									  char **lower, char **upper);
+
+/* What bounds leave out by a profile, about; units that it hardly sees. */
+typedef struct dp_left_out
+{
+	double		rows;
+	double		all;			/* of so many; 0: it does not say */
+	double		units;			/* up to so many may have more */
+	double		known;			/* than these rows, which it does not know */
+} dp_left_out;
+
 extern bool dp_protect_profile_left_out(Oid relid, const char *key,
 										const dp_unit_bounds *bounds,
-										double *left, double *all);
+										dp_left_out *left);
 
 /* ---- proof.c ---- */
 extern bool dp_protect_proved_not_null(Oid relid, AttrNumber attnum,

@@ -84,8 +84,9 @@ find_object(Jsonb *array, const char *attribute, const char *what)
 static double
 number(const JsonbValue *v)
 {
-	return DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow,
-											  NumericGetDatum(v->val.numeric)));
+	Datum		x = NumericGetDatum(v->val.numeric);
+
+	return DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, x));
 }
 
 static double
@@ -254,6 +255,8 @@ typedef struct row_histograms
 	histogram	total;
 	histogram	keys;
 	histogram	rows;
+	double		more;			/* units, at most, with more rows than */
+	double		last;			/* the last bucket of `total` has */
 } row_histograms;
 
 static bool
@@ -261,11 +264,22 @@ read_rows(Oid relid, const char *key, row_histograms *h)
 {
 	Jsonb	   *lines;
 	Jsonb	   *bars;
+	JsonbContainer *line;
+	char	   *more;
+	char	   *last;
 
 	memset(h, 0, sizeof(*h));
 	if (!dp_catalog_find_profile(relid, &lines, &bars) ||
 		!read_histogram(bars, NULL, "rows", lines, &h->total))
 		return false;
+	line = find_object(lines, NULL, "rows");
+	more = line == NULL ? NULL : get_text(line, "error");
+	last = line == NULL ? NULL : get_text(line, "value");
+	if (more != NULL && last != NULL)
+	{
+		h->more = to_double(more);
+		h->last = to_double(last);
+	}
 	if (key != NULL &&
 		(!read_histogram(bars, key, "groups", lines, &h->keys) ||
 		 !read_histogram(bars, key, "rows in a group", lines,
@@ -286,8 +300,10 @@ candidate(const histogram *h, int n, int64 most)
 static double
 rows_left_out(const row_histograms *h, const dp_unit_bounds *b)
 {
-	return Max(beyond(&h->total, b->total),
-			   beyond(&h->rows, b->rows) + beyond(&h->keys, b->keys));
+	double		rows = b->rows < b->total ? beyond(&h->rows, b->rows) : 0;
+	double		keys = b->keys < b->total ? beyond(&h->keys, b->keys) : 0;
+
+	return Max(beyond(&h->total, b->total), rows + keys);
 }
 
 /* Root mean square of the error of a number of rows of a group. */
@@ -345,8 +361,8 @@ choose_rows(const row_histograms *h, const dp_outlook *outlook,
 /*
  * dp_protect_choose_total
  *	  The total of least error, by noisy numbers of units with 1, 2, 3, 4, 6,
- *	  8, 12, .. rows at most, of which noise of the scale does not explain those
- *	  up to `last`, -1: any.
+ *	  8, 12, .. rows at most, of which noise of the scale does not explain
+ *	  those up to `last`, -1: any.
  */
 int64
 dp_protect_choose_total(const int64 *counts, int n, int last, double scale,
@@ -397,22 +413,23 @@ dp_protect_profile_rows(Oid relid, const dp_outlook *outlook,
 
 /*
  * dp_protect_profile_left_out
- *	  How many rows of the relation, of *all, the bounds leave out: about and
- *	  at least, by its profile.  key: the column that groups, or NULL.  False:
- *	  no profile says.
+ *	  How many rows of the relation the bounds leave out: about and at least,
+ *	  by its profile.  key: the column that groups, or NULL.  False: no profile
+ *	  says.
  */
 bool
 dp_protect_profile_left_out(Oid relid, const char *key,
-							const dp_unit_bounds *bounds, double *left,
-							double *all)
+							const dp_unit_bounds *bounds, dp_left_out *left)
 {
 	row_histograms h;
 
 	if (!read_rows(relid, key, &h))
 		return false;
-	*all = beyond(&h.total, 0);
-	*left = rows_left_out(&h, bounds);
-	return *all > 0;
+	left->all = beyond(&h.total, 0);
+	left->rows = rows_left_out(&h, bounds);
+	left->units = h.more;
+	left->known = h.last;
+	return left->all > 0;
 }
 
 /* ---- values ---- */

@@ -137,13 +137,27 @@ lacks_bounds(const dp_relation_row *row)
 		 !dp_protect_is_key(row->relid, list_make1_int(attnum), NULL));
 }
 
-/* dp_protect_lacks_bounds: the same, of a relation that is protected. */
+/* Whether a profile says how many rows of a unit of the relation count. */
+static bool
+is_profiled(Oid relid)
+{
+	const dp_outlook any = {.noise = 1,.groups = 1};
+	dp_unit_bounds b = {0};
+
+	return dp_protect_profile_rows(relid, &any, &b);
+}
+
+/*
+ * dp_protect_lacks_bounds
+ *	  The same, of a relation that is protected and has no profile.
+ */
 bool
 dp_protect_lacks_bounds(Oid relid)
 {
 	dp_relation_row row;
 
-	return dp_catalog_find_relation(relid, &row) && lacks_bounds(&row);
+	return dp_catalog_find_relation(relid, &row) && lacks_bounds(&row) &&
+		!is_profiled(relid);
 }
 
 PG_FUNCTION_INFO_V1(dp_relation_bounds_text);
@@ -161,7 +175,6 @@ dp_relation_bounds_text(PG_FUNCTION_ARGS)
 	Relation	rel;
 	dp_relation_row row;
 	dp_unit_bounds b;
-	const dp_outlook any = {.noise = 1,.groups = 1};
 	bool		lacks;
 
 	if (!dp_catalog_find_relation(relid, &row))
@@ -175,7 +188,7 @@ dp_relation_bounds_text(PG_FUNCTION_ARGS)
 		relation_close(rel, AccessShareLock);
 	if (!lacks)
 		PG_RETURN_NULL();
-	PG_RETURN_TEXT_P(cstring_to_text(dp_protect_profile_rows(relid, &any, &b) ?
+	PG_RETURN_TEXT_P(cstring_to_text(is_profiled(relid) ?
 									 "for each query the profile says how "
 									 "many rows of a unit count, as EXPLAIN "
 									 "shows" : ""));

@@ -102,6 +102,7 @@ SELECT mode, q, pg_temp.advised(mode, q) FROM (VALUES ('off', 'dp_argmax(ward)')
 SET dp_pg.transparent = on;
 SELECT max(seen) IS NULL OR true AS answered, count(*) IS NOT NULL AS counted FROM person WHERE seen BETWEEN '2026-01-01' AND '2026-12-31';
 SELECT corr(age, id) IS NULL OR true AS answered FROM person WHERE age BETWEEN 0 AND 100 AND id BETWEEN 0 AND 100;
+SELECT corr(GREATEST(LEAST(age, 100), 0), GREATEST(LEAST(id, 100), 0)) IS NULL OR true AS answered FROM person;
 SELECT ward, count(*) IS NOT NULL AS counted FROM person WHERE ward IN ('A', 'B') GROUP BY ward;
 SELECT count(*) IS NOT NULL AS counted, sum(extract(epoch FROM seen - seen)) IS NOT NULL AS seconds FROM person WHERE extract(epoch FROM seen - seen) BETWEEN 0 AND 100;
 RESET dp_pg.transparent;

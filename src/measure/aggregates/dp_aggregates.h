@@ -253,8 +253,7 @@ typedef struct dp_release_spec
 	int64		max_rows;		/* if so, the bounds before public limits */
 	int64		max_keys;		/* on groups, or block->crossing; else 0 */
 	int64		max_total;		/* rows of a unit in all groups; else 0 */
-	double		left_out;		/* of the relation's rows, by its profile */
-	double		all_rows;		/* of them; 0: it does not say */
+	dp_left_out left_out;		/* by the relation's profile */
 	bool		states;			/* inner rows are states: group_place.c */
 	Size		memory;			/* bytes that its exact numbers may take */
 	Size		row;			/* bytes of them that a parallel worker

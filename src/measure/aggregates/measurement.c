@@ -162,8 +162,9 @@ bounds_example(const dp_measure *measure)
 	const char *const *longest = measure->ops->forms;
 
 	if (dp_setting_transparent)
-		return psprintf("WHERE %sx BETWEEN %s AND %s",
-						pair ? "y BETWEEN 0 AND 100 AND " : "", low, high);
+		return times ? psprintf("WHERE x BETWEEN %s AND %s", low, high) :
+			psprintf("%sGREATEST(LEAST(x, 100), 0)",
+					 pair ? "GREATEST(LEAST(y, 100), 0) and " : "");
 	while (longest[1] != NULL)
 		longest++;
 	return psprintf("dp_%s(%s, %s%s, %s%s%s)", measure->ops->name,

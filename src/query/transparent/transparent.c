@@ -547,7 +547,7 @@ notice_private(void)
 			(errmsg("answers about protected relations are private"),
 			 errdetail("Counts, sums and averages have random noise, values "
 					   "count up to the declared bounds, of each person at "
-					   "most the declared number of rows, groups that may be "
+					   "most a bounded number of rows, groups that may be "
 					   "empty are left out, and a minimum or maximum leaves "
 					   "some rows beyond it."),
 			 errhint("EXPLAIN shows the noise and the price of a query; SET "

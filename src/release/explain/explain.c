@@ -42,6 +42,7 @@
 #include "../joined/dp_joined.h"
 #include "../prepare/dp_prepare.h"
 #include "dp_explain.h"
+#include "explain_internal.h"
 
 /* ----------------
  *		One released value described for people.
@@ -396,7 +397,7 @@ dp_explain_remember(const dp_release_spec *spec,
 		past->bounds[1] = spec->max_keys;
 		past->bounds[2] = spec->max_rows;
 	}
-	past->left_out = spec->all_rows > 0 ? spec->left_out : -1;
+	past->left_out = spec->left_out.all > 0 ? spec->left_out.rows : -1;
 	past->n = dp_prepare_count_values(spec);
 	past->values = palloc(sizeof(dp_description) * Max(past->n, 1));
 	MemoryContextSwitchTo(old);
@@ -547,6 +548,33 @@ declared_number(const char *text)
 	return DatumGetNumeric(dp_domains_read_declared(text, NUMERICOID, -1));
 }
 
+/* Whether a profile says the bounds of a column that values follow from. */
+static bool
+uses_profile(const dp_measure *measure)
+{
+	ListCell   *lc;
+
+	foreach(lc, pull_var_clause(measure->base, PVC_RECURSE_AGGREGATES |
+								PVC_RECURSE_WINDOWFUNCS |
+								PVC_RECURSE_PLACEHOLDERS))
+	{
+		const Var  *column = lfirst_node(Var, lc);
+		Oid			relid = list_nth_oid(measure->relids, column->varno - 1);
+		const dp_attribute *declared;
+		char	   *lower;
+		char	   *upper;
+
+		if (!OidIsValid(relid))
+			continue;
+		declared = dp_protect_attribute(relid, column->varattno);
+		if ((declared == NULL || declared->lower == NULL) &&
+			dp_protect_profile_values(relid, column->varattno, NULL, false,
+									  &lower, &upper))
+			return true;
+	}
+	return false;
+}
+
 /* Where the bounds of values come from; NULL: there are none. */
 static const char *
 value_bounds_origin(const dp_measure *measure)
@@ -558,10 +586,11 @@ value_bounds_origin(const dp_measure *measure)
 		return NULL;
 	if (strchr(measure->form, 'l') != NULL)
 		return "written";
-	if (measure->inferred || measure->base_attnum == 0)
-		return "inferred";
 	if (measure->profiled)
 		return "profile";
+	if (measure->inferred || measure->base_attnum == 0)
+		return uses_profile(measure) ? "inferred, also from the profile" :
+			"inferred";
 	declared = dp_protect_attribute(measure->relid, measure->base_attnum);
 	if (declared == NULL || declared->lower == NULL ||
 		dp_domains_is_time(type))
@@ -856,105 +885,6 @@ explain_all_before(const dp_block *block, EState *estate, ExplainState *es)
 									 fanout), es);
 }
 
-/* ", max_keys": the names of the bounds from there; "" if none is. */
-static char *
-bounds_from(const dp_unit_bounds *b, dp_bound_origin from)
-{
-	return psprintf("%s%s%s", b->total_from == from ? ", max_total" : "",
-					b->keys_from == from ? ", max_keys" : "",
-					b->rows_from == from ? ", max_rows" : "");
-}
-
-/* " (max_total declared for orders; max_keys set)", or "". */
-static char *
-bounds_origin_text(const dp_unit_bounds *b)
-{
-	static const struct
-	{
-		dp_bound_origin from;
-		const char *text;
-		const char *of;			/* before the relation's name */
-	}			origins[] = {
-		{DP_BOUND_PROFILE, "from the profile", "of"},
-		{DP_BOUND_DECLARED, "declared", "for"},
-		{DP_BOUND_SET, "set"},
-		{DP_BOUND_MEASURED, "measured"}
-	};
-	StringInfoData text;
-	int			i;
-
-	initStringInfo(&text);
-	for (i = 0; i < lengthof(origins); i++)
-	{
-		const char *bounds = bounds_from(b, origins[i].from);
-
-		if (bounds[0] == '\0')
-			continue;
-		appendStringInfo(&text, "%s%s %s", text.len > 0 ? "; " : "",
-						 bounds + strlen(", "), origins[i].text);
-		if (origins[i].of != NULL && OidIsValid(b->declared))
-			appendStringInfo(&text, " %s %s", origins[i].of,
-							 get_rel_name(b->declared));
-	}
-	return text.len > 0 ? psprintf(" (%s)", text.data) : "";
-}
-
-/* The bound on the contribution of a unit with many rows. */
-static char *
-unit_bound_text(const dp_release_spec *spec)
-{
-	dp_unit_bounds b = {0};
-	bool		grouped = spec->nkeys > 0 || spec->block->crossing != NIL;
-	char	   *text;
-
-	if (!spec->block->single)
-		b = spec->measuring == NULL ? spec->bounds :
-			dp_prepare_use_measured(&spec->measuring->bounds);
-	if (spec->measuring != NULL && spec->measuring->total == 0)
-		return "max_total is measured when the query runs; errors are for "
-			"one row of a unit, and as many times as large as rows count";
-	if (!grouped)
-		b.keys_from = DP_BOUND_IMPLIED;
-	if (!grouped && b.rows_from != DP_BOUND_IMPLIED &&
-		b.rows <= b.total)
-		b.total_from = DP_BOUND_IMPLIED;
-	else if (!grouped)
-		b.rows_from = DP_BOUND_IMPLIED;
-	b.rows = spec->max_rows;
-	b.keys = spec->max_keys;
-	b.total = spec->max_total;
-	if (dp_joined_counts_rows(spec->block))
-		text = dp_protect_bounds_text(&b, grouped);
-	else if (spec->nkeys == 0)
-		return "a unit counts once";
-	else
-		text = psprintf("a unit counts once in each of at most " INT64_FORMAT
-						" group%s", b.keys, b.keys == 1 ? "" : "s");
-	return psprintf("%s%s%s%s", text, spec->undeclared && spec->max_keys > 1 ?
-					", and no more than are released" : "",
-					spec->block->others != NIL ?
-					", by the keys of all sets" : "",
-					bounds_origin_text(&b));
-}
-
-/* Rounded to three digits, since it is an estimate. */
-static double
-about(double x)
-{
-	double		unit = pow(10, Max(0, floor(log10(Max(x, 1))) - 2));
-
-	return rint(x / unit) * unit;
-}
-
-/* "about 900 of 4000 rows or more (23%)", of those that the profile knows. */
-static char *
-left_out_text(const dp_release_spec *spec)
-{
-	return psprintf("about %.0f of %.0f rows or more (%.0f%%)",
-					about(spec->left_out), about(spec->all_rows),
-					100 * spec->left_out / spec->all_rows);
-}
-
 /* The release that measures the bound, and its price. */
 static char *
 measured_text(const dp_release_spec *rows, bool stored)
@@ -1025,29 +955,9 @@ least_text(const dp_release_spec *spec)
 }
 
 /*
- * Raise a NOTICE, once in a connection for each relation, if by its profile
- * the bounds leave out more than 5% of its rows.
+ * Raise a NOTICE, once in a connection for each relation, if an owner's
+ * min_units decides what is shown.
  */
-static void
-notice_left_out(const dp_release_spec *spec)
-{
-	if (spec->left_out <= .05 * spec->all_rows ||
-		dp_prepare_is_free(spec) || client_min_messages > NOTICE ||
-		!dp_base_first_time(DP_FIRST_LEFT_OUT, spec->block->relid))
-		return;
-	ereport(NOTICE,
-			(errmsg("%s of relation \"%s\" are left out", left_out_text(spec),
-					get_rel_name(spec->block->relid)),
-			 errdetail("By its profile, before WHERE: %s.  The error that is "
-					   "said of values is that of the noise, and does not "
-					   "cover it.", unit_bound_text(spec)),
-			 errhint("To count more rows of a unit, with more noise: SET "
-					 "dp_pg.max_total = " INT64_FORMAT ";  "
-					 "Numbers of units leave out none.",
-					 Min(2 * spec->max_total, PG_INT32_MAX))));
-}
-
-/* The same if an owner's min_units decides what is shown. */
 static void
 notice_least(const dp_release_spec *spec)
 {
@@ -1074,7 +984,7 @@ notice_least(const dp_release_spec *spec)
 void
 dp_explain_notices(const dp_release_spec *spec)
 {
-	notice_left_out(spec);
+	dp_explain_notice_left_out(spec);
 	notice_least(spec);
 }
 
@@ -1146,11 +1056,14 @@ dp_explain_release(const dp_release_spec *spec, bool charged,
 		ExplainPropertyText("Combinations Left Out",
 							"those that WHERE excludes", es);
 	if (spec->many)
-		ExplainPropertyText("Contribution Bound", unit_bound_text(spec), es);
-	if (spec->all_rows > 0)
-		ExplainPropertyText("Rows Left Out",
-							psprintf("%s by the profile, before WHERE",
-									 left_out_text(spec)), es);
+		ExplainPropertyText("Contribution Bound",
+							dp_explain_unit_bounds(spec), es);
+	if (spec->left_out.all != 0)
+		ExplainPropertyText("Rows Left Out", spec->left_out.all < 0 ?
+							"not known, since rows are joined" :
+							psprintf("%s, by the profile, before WHERE",
+									 dp_explain_left_out(&spec->left_out)),
+							es);
 	if (spec->measuring != NULL)
 		ExplainPropertyText("Bound Measured",
 							measured_text(spec->measuring->rows,

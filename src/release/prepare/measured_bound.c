@@ -336,7 +336,7 @@ noise_of_sum(const dp_measure *measure, int n, double log_beta)
 
 /*
  * The last place that begins a run of 1, 2, 4, 8 or 16 places with more units
- * than noise explains, in any of them with probability 1/1000 (T161); -1: none
+ * than noise explains, in any of them with probability 1/100 (T161); -1: none
  * does.
  */
 static int
@@ -350,7 +350,7 @@ last_place(const dp_measure *measure, const int64 *counts)
 	for (n = 1; n <= 16; n *= 2)
 	{
 		double		most = noise_of_sum(measure, n,
-										log(1000.0 * 5 * DP_UNITS_SIZES));
+										log(100.0 * 5 * DP_UNITS_SIZES));
 
 		for (i = 0; i < DP_UNITS_SIZES; i++)
 		{

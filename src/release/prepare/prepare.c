@@ -535,7 +535,7 @@ look_out(const dp_release_spec *spec)
 
 /*
  * Set how many rows the bounds leave out by the relation's profile, which
- * knows nothing of WHERE, nor of the rows that joins make.
+ * knows nothing of WHERE, nor of the rows that joins make (all: -1).
  */
 static void
 set_left_out(dp_release_spec *spec)
@@ -545,11 +545,11 @@ set_left_out(dp_release_spec *spec)
 		.rows = spec->max_rows,.keys = spec->max_keys,.total = spec->max_total
 	};
 
-	if (spec->many && !block->single && block->sources == NIL &&
-		list_length(block->relids) == 1 && dp_joined_counts_rows(block) &&
-		!dp_protect_profile_left_out(block->relid, key_column(block), &bounds,
-									 &spec->left_out, &spec->all_rows))
-		spec->all_rows = 0;
+	if (spec->many && !block->single && dp_joined_counts_rows(block) &&
+		dp_protect_profile_left_out(block->relid, key_column(block), &bounds,
+									&spec->left_out) &&
+		(block->sources != NIL || list_length(block->relids) != 1))
+		spec->left_out.all = -1;
 }
 
 /* The location of the first bound that the call gives, or of the call. */
@@ -735,6 +735,33 @@ notice_clamped(const dp_measure *measure, const Var *column)
 					 "owner to declare wider ones.")));
 }
 
+/* Likewise, if a number of few values is hardly more than noise. */
+static void
+notice_few_values(const dp_release_spec *spec, const dp_measure *measure)
+{
+	double		error;
+
+	if (measure->ops->kind != DP_AGG_COUNT || measure->most < 0 ||
+		dp_aggregates_present_units(measure) > 0)
+		return;
+	error = dp_aggregates_noise_error(measure, 0.05);
+	if (error < (double) measure->most ||
+		!dp_base_first_time(DP_FIRST_FEW, spec->block->relid))
+		return;
+	ereport(NOTICE,
+			(errmsg("the number of distinct values says little: from 0 to "
+					INT64_FORMAT ", with noise of %.0f", measure->most,
+					ceil(error)),
+			 errdetail("The noise is at most that in 95%% of answers."),
+			 errhint("Ask for the number of rows or units of each value, with "
+					 "GROUP BY.  Where the owner has declared about how many "
+					 "rows there are, values that enough units have are "
+					 "counted without that noise: SELECT dp_declare(%s, "
+					 "rows => 100000);",
+					 quote_literal_cstr(dp_protect_qualified_name
+										(spec->block->relid)))));
+}
+
 /* Likewise, if no declared value of a group key fulfils WHERE. */
 static void
 notice_no_groups(const dp_release_spec *spec)
@@ -780,6 +807,7 @@ dp_prepare_notice_outside(const dp_release_spec *spec)
 		const dp_measure *measure = &spec->measures[i];
 		ListCell   *lc;
 
+		notice_few_values(spec, measure);
 		if (measure->base == NULL || measure->lower == NULL ||
 			strchr(measure->form, 'l') != NULL)
 			continue;
