@@ -668,20 +668,31 @@ notice_clamped(const dp_measure *measure, const Var *column)
 	Oid			relid = list_nth_oid(measure->relids, column->varno - 1);
 	dp_attribute *declared;
 	char	   *name;
+	char	   *lower = NULL;
+	char	   *upper = NULL;
 
 	if (!OidIsValid(relid) || !dp_domains_lies_outside(column, &known) ||
 		!dp_base_first_time(DP_FIRST_OUTSIDE,
 							(int64) relid << 16 | column->varattno))
 		return;
 	declared = dp_protect_attribute(relid, column->varattno);
+	if (declared != NULL && declared->lower != NULL)
+	{
+		lower = declared->lower;
+		upper = declared->upper;
+	}
+	else if (!dp_protect_profile_values(relid, column->varattno, NULL, false,
+										&lower, &upper))
+		return;
 	name = get_attname(relid, column->varattno, false);
 	ereport(NOTICE,
 			(errmsg("WHERE asks for values of column \"%s\" of relation "
-					"\"%s\" beyond its declared bounds", name,
-					get_rel_name(relid)),
+					"\"%s\" beyond %s", name, get_rel_name(relid),
+					declared != NULL && declared->lower != NULL ?
+					"its declared bounds" : "the bounds of its profile"),
 			 errdetail("These are %s and %s.  What is beyond counts as the "
 					   "nearer bound, so that %s says nothing of it.",
-					   declared->lower, declared->upper,
+					   lower, upper,
 					   get_func_name(measure->aggregate->aggfnoid)),
 			 errhint("Write bounds of your own after the argument, or ask the "
 					 "owner to declare wider ones.")));
