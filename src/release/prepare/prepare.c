@@ -306,12 +306,16 @@ apply_setting(int setting, int64 *bound, dp_bound_origin *from)
 	*from = DP_BOUND_SET;
 }
 
-/* Of one number at the usual price. */
+/* Of one number at dp_pg.epsilon, allowed or not: the query may not use it. */
 static dp_outlook
 usual_outlook(void)
 {
-	dp_rational price = dp_aggregates_default_price(1);
+	Numeric		epsilon = dp_base_text_to_numeric(dp_setting_epsilon);
+	dp_rational price;
 
+	if (dp_base_numeric_to_rational(epsilon, &price) != DP_NUMBER_OK ||
+		price.num == 0)
+		price = (dp_rational) {1, 1};
 	return (dp_outlook) {
 		.noise = dp_aggregates_unit_noise(&price),.groups = 1
 	};
