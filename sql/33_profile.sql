@@ -23,7 +23,7 @@ COMMENT ON COLUMN dp_pg.profile.at IS 'when it was made; rows may be newer';
 COMMENT ON COLUMN dp_pg.profile.epsilon IS 'its price';
 COMMENT ON COLUMN dp_pg.profile.delta IS 'its price; NULL: none';
 COMMENT ON COLUMN dp_pg.profile.lines IS
-'what dp_profile returned, an object for each row';
+'what dp_profile returned, an object for each row; of rows and groups also the noisy numbers of units in the six buckets beyond, and the scale of their noise';
 COMMENT ON COLUMN dp_pg.profile.bars IS
 'the histograms, between the least and the greatest bucket that noise does not explain: attribute, what, and pairs of a bucket''s upper end and its noisy number of units';
 
@@ -227,7 +227,6 @@ DECLARE
 	counts bigint[];
 	answer jsonb;
 	span record;
-	beyond bigint;			-- units above it, if noise hardly explains them
 	total numeric;
 	most_rows numeric;
 	most_keys numeric;
@@ -422,7 +421,6 @@ BEGIN
 			share := greatest(0, coalesce(span.units, 0)) / 1000.0;
 			span := dp_pg.profile_span(counts, thresholds, share);
 		END IF;
-		beyond := CASE WHEN span.above > dp_pg.profile_noise(cardinality(counts) - span.high, scale, gaussian, ln(200::double precision)) THEN span.above ELSE 0 END;
 		span.below := greatest(0, ceil(span.below + dp_pg.profile_noise(span.low - 1, scale, gaussian, 3)));
 		span.above := greatest(0, ceil(span.above + dp_pg.profile_noise(cardinality(counts) - span.high, scale, gaussian, 3)));
 		bars := bars || jsonb_build_object('attribute', h_attribute[i], 'what', h_what[i], 'bars', (
@@ -435,7 +433,8 @@ BEGIN
 				WHEN 'groups' THEN most_keys := greatest(most_keys, most);
 				ELSE most_rows := greatest(most_rows, most);
 			END CASE;
-			lines := lines || jsonb_build_object('attribute', h_attribute[i], 'what', h_what[i], 'value', most, 'error', span.above, 'beyond', beyond);
+			lines := lines || jsonb_build_object('attribute', h_attribute[i], 'what', h_what[i], 'value', most, 'error', span.above,
+				'beyond', counts[span.high + 1:span.high + 6], 'scale', scale);
 			CONTINUE;
 		END IF;
 		IF h_what[i] <> 'greatest' THEN

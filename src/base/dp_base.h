@@ -64,6 +64,13 @@ typedef enum dp_setting_noise
 	DP_SETTING_GAUSSIAN
 } dp_setting_noise;
 
+typedef enum dp_setting_bound_source
+{
+	DP_SETTING_AUTO,
+	DP_SETTING_MEASURE
+} dp_setting_bound_source;
+
+extern int	dp_setting_bounds;	/* dp_pg.bounds */
 extern int	dp_setting_mechanism;	/* dp_pg.mechanism */
 extern char *dp_setting_delta;	/* dp_pg.delta, decimal text or empty */
 

@@ -608,7 +608,7 @@ dp_base_check_scale(const dp_scale *scale)
  * ----------------
  */
 
-#define KEPT 32					/* results of each kind per process */
+#define KEPT 256				/* results of each kind per process */
 #define NUMBERS 3				/* inputs of a result */
 
 /* The last results; integers have denominator 1. */
@@ -646,7 +646,7 @@ remember(memo *kept, const dp_uint128 *from, const dp_rational *result)
 /*
  * dp_base_gaussian_variance
  *	  dp_accounting_variance_exact or, out of its range, the variance by
- *	  zCDP.  The search may take tenths of a second.
+ *	  zCDP.  The search may take ten milliseconds.
  */
 dp_status
 dp_base_gaussian_variance(uint64 sensitivity, dp_fixed epsilon,

@@ -114,6 +114,7 @@ char	   *dp_setting_epsilon = DEFAULT_EPSILON;
 char	   *dp_setting_epsilon_ceiling = DEFAULT_CEILING;
 char	   *dp_setting_epsilon_floor = DEFAULT_FLOOR;
 char	   *dp_setting_delta = "";
+int			dp_setting_bounds = DP_SETTING_AUTO;
 int			dp_setting_mechanism = DP_SETTING_LAPLACE;
 bool		dp_setting_transparent = false;
 int			dp_setting_max_groups = 1000000;
@@ -139,6 +140,12 @@ static int64 reuse_age = 0;		/* microseconds; 0: off, -1: auto */
 static bool setting_procedure = false;
 
 static bool preloaded = false;
+
+static const struct config_enum_entry bound_sources[] = {
+	{"auto", DP_SETTING_AUTO, false},
+	{"measure", DP_SETTING_MEASURE, false},
+	{NULL, 0, false}
+};
 
 static const struct config_enum_entry mechanisms[] = {
 	{"laplace", DP_SETTING_LAPLACE, false},
@@ -347,6 +354,14 @@ dp_base_settings_init(void)
 {
 	preloaded = process_shared_preload_libraries_in_progress;
 
+	DefineCustomEnumVariable("dp_pg.bounds",
+							 "Where a query takes bounds on the rows of a "
+							 "unit from that nobody gives.",
+							 "auto: nowhere; measure: a quarter of its price "
+							 "measures one with noise.",
+							 &dp_setting_bounds, DP_SETTING_AUTO,
+							 bound_sources, PGC_USERSET, GUC_REPORT,
+							 NULL, assign_number, NULL);
 	DefineCustomStringVariable("dp_pg.delta",
 							   "Delta of a private value with Gaussian noise.",
 							   "Decimal text, such as 1e-9.",
@@ -613,9 +628,10 @@ dp_bridge_check_preload(PG_FUNCTION_ARGS)
  * for function headers.
  */
 static const char *const names[] = {
-	"dp_pg.delta", "dp_pg.epsilon", "dp_pg.max_keys", "dp_pg.max_rows",
-	"dp_pg.max_total", "dp_pg.mechanism", "dp_pg.publish_schema",
-	"dp_pg.reuse", "dp_pg.split", "dp_pg.suppress", "dp_pg.transparent",
+	"dp_pg.bounds", "dp_pg.delta", "dp_pg.epsilon", "dp_pg.max_keys",
+	"dp_pg.max_rows", "dp_pg.max_total", "dp_pg.mechanism",
+	"dp_pg.publish_schema", "dp_pg.reuse", "dp_pg.split", "dp_pg.suppress",
+	"dp_pg.transparent",
 };
 
 static ProcessUtility_hook_type next_process_utility = NULL;

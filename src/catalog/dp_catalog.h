@@ -47,6 +47,8 @@ typedef enum dp_aggregate_kind
 	DP_AGG_BOUNDS,
 	DP_AGG_SUM_DISTINCT,		/* dp_sum and dp_avg with DISTINCT */
 	DP_AGG_AVG_DISTINCT,
+	DP_AGG_UNIT_ROWS,			/* of no SQL aggregate: how many rows units
+								 * have (prepare/measured_bound.c) */
 	DP_AGG_CORR,				/* from here on: of pairs */
 	DP_AGG_COVAR_POP,
 	DP_AGG_COVAR_SAMP,

@@ -425,10 +425,15 @@ raise_exhausted(const dp_ledger_request *request, const dp_answer *answer)
 	const dp_limit *limit = cap ? &answer->cap : &answer->receipt.limit;
 	const dp_spent *spent = cap ? &answer->cap_spent :
 	&answer->receipt.spent;
-	const dp_charge *charge = &request->charge;
-	const char *hint = pure_hint(limit, spent, charge);
-	const char *word = shortage_word(charge, limit, spent);
+	dp_charge	both = request->charge;
+	const dp_charge *charge = &both;
+	const char *hint;
+	const char *word;
 
+	dp_base_check_status(dp_accounting_charge_add(&both, &request->also),
+						 "add up the charge of a query");
+	hint = pure_hint(limit, spent, charge);
+	word = shortage_word(charge, limit, spent);
 	if (hint == NULL && lacks_delta_only(limit, spent, charge))
 		hint = spent->delta < limit->delta_sum ?
 			"Use a smaller delta, or ask the owner of the dataset for more." :

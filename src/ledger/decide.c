@@ -303,12 +303,22 @@ compute_cost(target *t, const dp_ledger_request *request,
 	return true;
 }
 
+/* Is another request to follow, and to be admitted, too? */
 static bool
-admits(const target *t, const dp_limit *limit)
+has_next(const dp_ledger_request *request)
+{
+	return request->also.epsilon > 0 || request->also.rho > 0;
+}
+
+static bool
+admits(const target *t, const dp_ledger_request *request,
+	   const dp_limit *limit)
 {
 	dp_spent	after = *t->sums;
 
 	return dp_accounting_spent_sum(&after, &t->cost) == DP_OK &&
+		(!has_next(request) ||
+		 dp_accounting_spent_add(&after, &request->also) == DP_OK) &&
 		dp_accounting_limit_holds(limit, &after);
 }
 
@@ -481,7 +491,9 @@ find_batch(decision *c)
 	c->g = g;
 	c->opens = request->action == DP_LEDGER_OPEN_BATCH;
 	c->paid = alive && !c->opens && dp_ledger_batch_covers(&g->row,
-														   &request->charge);
+														   &request->charge) &&
+		(!has_next(request) || dp_ledger_batch_covers(&g->row,
+													  &request->also));
 	if (g->found == DP_LOCKED)
 	{
 		postpone(answer, c->again);
@@ -490,7 +502,7 @@ find_batch(decision *c)
 	if (!alive || !(c->paid || c->opens))
 		return true;
 	fill_batch_receipt(g, &answer->receipt);
-	used = g->row.used >= g->row.queries;
+	used = g->row.used + (has_next(request) ? 1 : 0) >= g->row.queries;
 	if (used == c->opens)
 		return true;
 	answer->outcome = c->opens ? DP_OUTCOME_BATCH_OPEN :
@@ -527,12 +539,12 @@ find_room(decision *c)
 		postpone(answer, c->again);
 		return false;
 	}
-	if (b && !admits(&c->mine, &b->row.limit))
+	if (b && !admits(&c->mine, request, &b->row.limit))
 	{
 		answer->outcome = DP_OUTCOME_BUDGET_EXHAUSTED;
 		return false;
 	}
-	if (d->row.capped && !admits(&c->whole, &d->row.cap))
+	if (d->row.capped && !admits(&c->whole, request, &d->row.cap))
 	{
 		answer->outcome = DP_OUTCOME_CAP_EXHAUSTED;
 		answer->cap = d->row.cap;

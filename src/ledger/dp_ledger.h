@@ -141,6 +141,8 @@ typedef struct dp_ledger_request
 	NameData	dataset;
 	char		mechanism[DP_MECHANISM_LENGTH]; /* "laplace: count, sum" */
 	dp_charge	charge;
+	dp_charge	also;			/* of the next request, without which this one
+								 * is not admitted; zero: none */
 	int32		releases;		/* noisy values per key */
 	int64		fingerprint;	/* of the query's shape, no data, no params */
 

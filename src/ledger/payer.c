@@ -305,6 +305,12 @@ dp_ledger_payer_raise(const dp_answer *answer, const char *dataset)
 					 errmsg("batch " INT64_FORMAT " of role \"%s\" on dataset "
 							"\"%s\" is used up", answer->receipt.batch,
 							asking, dataset),
+					 answer->receipt.batch_used <
+					 answer->receipt.batch_queries ?
+					 errdetail("One of its %d queries is left, and one that "
+							   "measures its bound (dp_pg.bounds) is two.  "
+							   "%s", answer->receipt.batch_queries,
+							   dp_ledger_uncharged_text()) :
 					 errdetail("All of its %d queries have been asked.  %s",
 							   answer->receipt.batch_queries,
 							   dp_ledger_uncharged_text()),

@@ -61,6 +61,7 @@ typedef enum dp_bound_origin
 	DP_BOUND_IMPLIED,
 	DP_BOUND_PROFILE,
 	DP_BOUND_DECLARED,
+	DP_BOUND_MEASURED,			/* by the query itself */
 	DP_BOUND_SET
 } dp_bound_origin;
 
@@ -80,6 +81,7 @@ typedef struct dp_unit_bounds
 								 * or whose profile they follow from;
 								 * InvalidOid: none, or several */
 	Oid			missing;		/* one for which a bound should be declared */
+	int64		measured;		/* the total to use if one is; 0: none */
 } dp_unit_bounds;
 
 extern dp_unit_bounds dp_protect_contribution(const dp_relation *relation);
@@ -101,6 +103,8 @@ typedef struct dp_outlook
 
 extern bool dp_protect_profile_rows(Oid relid, const dp_outlook *outlook,
 									dp_unit_bounds *bounds);
+extern int64 dp_protect_choose_total(const int64 *counts, int n, int last,
+									 double scale, const dp_outlook *outlook);
 extern bool dp_protect_profile_values(Oid relid, AttrNumber attnum,
 									  const dp_outlook *outlook, bool width,
 									  char **lower, char **upper);

@@ -25,11 +25,8 @@
 
 /* ---- reading a profile ---- */
 
-/*
- * Present buckets of a histogram, in order.  Of rows and groups, if there are
- * units beyond the last one, FARTHER more share them: so heavy tails go on.
- */
-#define FARTHER 4				/* buckets, up to 4 times the last end */
+/* Present buckets of a histogram, in order, and as many that may follow. */
+#define FARTHER 6				/* which is 8 times the last end */
 
 typedef struct histogram
 {
@@ -83,6 +80,14 @@ find_object(Jsonb *array, const char *attribute, const char *what)
 	return NULL;
 }
 
+/* A number of an array. */
+static double
+number(const JsonbValue *v)
+{
+	return DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow,
+											  NumericGetDatum(v->val.numeric)));
+}
+
 static double
 to_double(const char *text)
 {
@@ -110,25 +115,82 @@ count_after(double end)
 {
 	int			exponent;
 
-	if (end < 3)
+	if (end <= 3)
 		return end + 1;
 	return frexp(end, &exponent) == 0.5 ? end * 3 / 2 : end * 4 / 3;
 }
 
-/* Add the buckets that share what the line says is beyond the last one. */
+/* For n buckets, and those that may follow. */
 static void
-add_farther(histogram *h, JsonbContainer *line)
+make_room(histogram *h, int n)
 {
-	char	   *units = line == NULL ? NULL : get_text(line, "beyond");
-	double		more = units == NULL ? 0 : to_double(units);
-	int			last = h->n + FARTHER;
+	h->end = palloc0(sizeof(char *) * (n + FARTHER));
+	h->upper = palloc(sizeof(double) * (n + FARTHER));
+	h->middle = palloc(sizeof(double) * (n + FARTHER));
+	h->units = palloc(sizeof(double) * (n + FARTHER));
+}
 
-	for (; more > 0 && h->n < last; h->n++)
+/* Add a bucket of rows or groups after the last one. */
+static void
+add_bucket(histogram *h, double units)
+{
+	double		before = h->n > 0 ? h->upper[h->n - 1] : 0;
+
+	h->upper[h->n] = count_after(before);
+	h->middle[h->n] = (before + 1 + h->upper[h->n]) / 2;
+	h->units[h->n++] = Max(units, 0);
+}
+
+/*
+ * Add buckets beyond the last one that noise does not explain.  In these units
+ * become fewer as they did before, two buckets (twice the rows) at a time, but
+ * are no more than their noisy counts make likely: long tails go on where a
+ * single bucket has too few to be seen, others end there.
+ */
+static void
+add_farther(histogram *h, const double *counts, int n, double scale)
+{
+	double	   *units = h->units + h->n;
+	double		pair;
+	double		before;
+	double		falls;
+	int			i;
+
+	if (h->n < 4)
+		return;
+	pair = units[-1] + units[-2];
+	before = units[-3] + units[-4];
+	falls = before > pair ? pair / before : 1;
+	for (i = 0; i + 1 < Min(n, FARTHER); i += 2)
 	{
-		h->upper[h->n] = count_after(h->upper[h->n - 1]);
-		h->middle[h->n] = (h->upper[h->n - 1] + 1 + h->upper[h->n]) / 2;
-		h->units[h->n] = more / FARTHER;
+		double		counted = counts[i] + counts[i + 1];
+
+		pair *= falls;
+		if (pair / 3 > counted + 3 * scale)
+			break;
+		pair = Min(pair, counted + scale / 4);
+		add_bucket(h, pair / 2);
+		add_bucket(h, pair / 2);
+		pair = Max(pair, 0);
 	}
+}
+
+/* Those that the line about the histogram has. */
+static void
+add_line(histogram *h, JsonbContainer *line)
+{
+	JsonbValue *v = line == NULL ? NULL :
+		getKeyJsonValueFromContainer(line, "beyond", strlen("beyond"), NULL);
+	char	   *scale = line == NULL ? NULL : get_text(line, "scale");
+	double		counts[FARTHER];
+	int			n;
+
+	if (scale == NULL || v == NULL || v->type != jbvBinary)
+		return;
+	for (n = 0; n < Min(JsonContainerSize(v->val.binary.data), FARTHER); n++)
+		counts[n] = number(getIthJsonbValueFromContainer(v->val.binary.data,
+														 n));
+	add_farther(h, counts, n, to_double(scale));
 }
 
 /*
@@ -147,10 +209,7 @@ read_histogram(Jsonb *bars, const char *attribute, const char *what,
 	if (list == NULL || list->type != jbvBinary)
 		return false;
 	h->n = JsonContainerSize(list->val.binary.data);
-	h->end = palloc0(sizeof(char *) * (h->n + FARTHER));
-	h->upper = palloc(sizeof(double) * (h->n + FARTHER));
-	h->middle = palloc(sizeof(double) * (h->n + FARTHER));
-	h->units = palloc(sizeof(double) * (h->n + FARTHER));
+	make_room(h, h->n);
 	for (i = 0; i < h->n; i++)
 	{
 		JsonbValue *pair = getIthJsonbValueFromContainer(list->val.binary.data,
@@ -167,12 +226,10 @@ read_histogram(Jsonb *bars, const char *attribute, const char *what,
 		h->middle[i] = (h->upper[i] +
 						(lines != NULL ? count_before(h->upper[i]) + 1 :
 						 h->upper[Max(i - 1, 0)])) / 2;
-		h->units[i] = Max(0, DatumGetFloat8(DirectFunctionCall1(
-									numeric_float8_no_overflow,
-									NumericGetDatum(units->val.numeric))));
+		h->units[i] = Max(0, number(units));
 	}
 	if (lines != NULL && h->n > 0)
-		add_farther(h, find_object(lines, attribute, what));
+		add_line(h, find_object(lines, attribute, what));
 	return h->n > 0;
 }
 
@@ -254,6 +311,79 @@ expected_error(double left_out, const dp_unit_bounds *b, const dp_outlook *o)
 	return hypot(left_out / o->groups, o->noise * noise);
 }
 
+/* Choose total, rows and keys where bounds has 0. */
+static dp_unit_bounds
+choose_rows(const row_histograms *h, const dp_outlook *outlook,
+			const dp_unit_bounds *bounds)
+{
+	dp_unit_bounds best = *bounds;
+	double		least = -1;
+	int			t;
+	int			k;
+	int			m;
+
+	for (t = h->total.n - 1; t >= 0; t--)
+	{
+		dp_unit_bounds b = *bounds;
+		double		by_total;
+
+		b.total = candidate(&h->total, t, PG_INT32_MAX);
+		by_total = beyond(&h->total, b.total);
+		for (k = h->keys.n; k >= (bounds->keys > 0 ? h->keys.n : 0); k--)
+		{
+			double		by_keys;
+
+			if (is_repeated(&h->keys, k, b.total))
+				continue;
+			b.keys = bounds->keys > 0 ? bounds->keys :
+				candidate(&h->keys, k, b.total);
+			by_keys = beyond(&h->keys, b.keys);
+			for (m = h->rows.n; m >= 0; m--)
+			{
+				double		error;
+
+				if (is_repeated(&h->rows, m, b.total))
+					continue;
+				b.rows = candidate(&h->rows, m, b.total);
+				error = expected_error(Max(by_total, by_keys +
+										   beyond(&h->rows, b.rows)),
+									   &b, outlook);
+				if (least >= 0 && error >= least)
+					continue;
+				least = error;
+				best = b;
+			}
+		}
+	}
+	return best;
+}
+
+/*
+ * dp_protect_choose_total
+ *	  The total of least error, by noisy numbers of units with 1, 2, 3, 4, 6,
+ *	  8, 12, .. rows at most, of which noise of the scale does not explain those
+ *	  up to `last`, -1: any.
+ */
+int64
+dp_protect_choose_total(const int64 *counts, int n, int last, double scale,
+						const dp_outlook *outlook)
+{
+	const dp_unit_bounds none = {0};
+	row_histograms h = {0};
+	double		beyond[FARTHER];
+	int			i;
+
+	if (last < 0)
+		return 1;
+	make_room(&h.total, n);
+	for (i = 0; i <= last; i++)
+		add_bucket(&h.total, (double) counts[i]);
+	for (i = 0; i < Min(n - last - 1, FARTHER); i++)
+		beyond[i] = (double) counts[last + 1 + i];
+	add_farther(&h.total, beyond, i, scale);
+	return choose_rows(&h, outlook, &none).total;
+}
+
 /*
  * dp_protect_profile_rows
  *	  Choose total, rows and keys where bounds has 0; false, with nothing
@@ -264,47 +394,11 @@ dp_protect_profile_rows(Oid relid, const dp_outlook *outlook,
 						dp_unit_bounds *bounds)
 {
 	row_histograms h;
-	dp_unit_bounds best = *bounds;
-	double		least = -1;
-	int			t;
-	int			k;
-	int			m;
+	dp_unit_bounds best;
 
 	if (!read_rows(relid, outlook->key, &h))
 		return false;
-	for (t = h.total.n - 1; t >= 0; t--)
-	{
-		dp_unit_bounds b = *bounds;
-		double		by_total;
-
-		b.total = candidate(&h.total, t, PG_INT32_MAX);
-		by_total = beyond(&h.total, b.total);
-		for (k = h.keys.n; k >= (bounds->keys > 0 ? h.keys.n : 0); k--)
-		{
-			double		by_keys;
-
-			if (is_repeated(&h.keys, k, b.total))
-				continue;
-			b.keys = bounds->keys > 0 ? bounds->keys :
-				candidate(&h.keys, k, b.total);
-			by_keys = beyond(&h.keys, b.keys);
-			for (m = h.rows.n; m >= 0; m--)
-			{
-				double		error;
-
-				if (is_repeated(&h.rows, m, b.total))
-					continue;
-				b.rows = candidate(&h.rows, m, b.total);
-				error = expected_error(Max(by_total,
-										   beyond(&h.rows, b.rows) + by_keys),
-									   &b, outlook);
-				if (least >= 0 && error >= least)
-					continue;
-				least = error;
-				best = b;
-			}
-		}
-	}
+	best = choose_rows(&h, outlook, bounds);
 	best.total_from = DP_BOUND_PROFILE;
 	best.rows_from = best.rows < best.total ? DP_BOUND_PROFILE :
 		DP_BOUND_IMPLIED;
@@ -359,25 +453,67 @@ read_lines(Jsonb *lines, const char *name, Oid type, char **lower,
 	return true;
 }
 
-/* Rows that count of a unit, on the average; 1 where each has one. */
+/*
+ * About how many rows have values beyond a bound, if so many units have one:
+ * as if it was as likely for each row.  rows: of units; empty: each has one.
+ */
 static double
-mean_rows(Jsonb *bars, const dp_outlook *o)
+rows_beyond(const histogram *rows, double units, double total)
 {
-	histogram	h;
-	double		units = 0;
+	double		all = 0;
+	double		counted = 0;
+	double		low = 0;
+	double		high = 1;
 	int			i;
 
-	if (!read_histogram(bars, NULL, "rows", NULL, &h))
-		return 1;
-	for (i = 0; i < h.n; i++)
-		units += h.units[i];
-	return Max(1, (beyond(&h, 0) - beyond(&h, o->total)) / Max(units, 1) / 2);
+	for (i = 0; i < rows->n; i++)
+	{
+		all += rows->units[i];
+		counted += rows->units[i] * Min(rows->middle[i], total);
+	}
+	if (rows->n == 0 || units >= all)
+		return rows->n == 0 ? units : counted;
+	while (high - low > 0.01 * high && high > 1e-9)
+	{
+		double		likely = (low + high) / 2;
+		double		with = 0;
+
+		for (i = 0; i < rows->n; i++)
+			with += rows->units[i] * (1 - pow(1 - likely, rows->middle[i]));
+		if (with < units)
+			low = likely;
+		else
+			high = likely;
+	}
+	return high * counted;
+}
+
+/*
+ * What is cut off of a group's values at a bound, above it or below: of those
+ * rows, as much as of the units' greatest (least) values.
+ */
+static double
+cut_off(const histogram *h, const histogram *rows, double bound, bool above,
+		const dp_outlook *o)
+{
+	double		units = 0;
+	double		sum = 0;
+	int			i;
+
+	for (i = 0; i < h->n; i++)
+	{
+		double		more = above ? h->middle[i] - bound : bound - h->middle[i];
+
+		units += more > 0 ? h->units[i] : 0;
+		sum += Max(more, 0) * h->units[i];
+	}
+	return units == 0 ? 0 :
+		rows_beyond(rows, units, o->total) * sum / units / o->groups;
 }
 
 /*
  * Replace bounds by those between them for which what is cut off and the
- * noise promise a sum the least error.  A profile knows the ends of the
- * values of a unit that has many; all are taken to be there.
+ * noise promise a sum the least error.
  */
 static void
 choose_values(Jsonb *bars, const char *name, const dp_outlook *o, bool width,
@@ -385,7 +521,9 @@ choose_values(Jsonb *bars, const char *name, const dp_outlook *o, bool width,
 {
 	histogram	low;
 	histogram	high;
-	double		rows = mean_rows(bars, o) / o->groups;
+	histogram	rows = {0};
+	double		first = to_double(*lower);
+	double	   *cut;
 	double		least = -1;
 	char	   *ends[2] = {*lower, *upper};
 	int			i;
@@ -397,19 +535,21 @@ choose_values(Jsonb *bars, const char *name, const dp_outlook *o, bool width,
 	if (!read_histogram(bars, name, "values", NULL, &low) &&
 		!read_histogram(bars, name, "least", NULL, &low))
 		return;
+	if (!read_histogram(bars, NULL, "rows", NULL, &rows))
+		rows.n = 0;
+	cut = palloc(sizeof(double) * high.n);
+	for (j = 0; j < high.n; j++)
+		cut[j] = cut_off(&high, &rows, high.upper[j], true, o);
 	for (i = -1; i < low.n; i++)
 	{
-		double		l = i < 0 ? to_double(*lower) : low.upper[i];
-		double		cut = 0;
-		int			n;
+		double		l = i < 0 ? first : low.upper[i];
+		double		below = cut_off(&low, &rows, l, false, o);
 
-		for (n = 0; n < low.n; n++)
-			cut += low.units[n] * Max(0, l - low.middle[n]);
 		for (j = high.n - 1; j >= 0 && high.upper[j] > l; j--)
 		{
 			double		u = high.upper[j];
 			double		size = width ? u - l : Max(fabs(l), fabs(u));
-			double		error = hypot((cut + beyond(&high, u)) * rows,
+			double		error = hypot(below + cut[j],
 									  o->noise * o->total * size);
 
 			if (least >= 0 && error >= least)

@@ -36,7 +36,8 @@
 static const char *const settings[DP_SENT_SETTINGS] = {
 	"DateStyle", "IntervalStyle", "TimeZone", "timezone_abbreviations",
 	"extra_float_digits", "bytea_output", "lc_monetary", "lc_numeric",
-	"lc_time", "dp_pg.delta", "dp_pg.epsilon", "dp_pg.epsilon_ceiling",
+	"lc_time", "dp_pg.bounds", "dp_pg.delta", "dp_pg.epsilon",
+	"dp_pg.epsilon_ceiling",
 	"dp_pg.epsilon_floor", "dp_pg.max_groups", "dp_pg.max_keys",
 	"dp_pg.max_rows", "dp_pg.max_total", "dp_pg.mechanism", "dp_pg.split",
 	"dp_pg.suppress", "dp_pg.transparent",

@@ -118,7 +118,7 @@ extern const char *dp_reader_find_part(const dp_message *message,
 extern const dp_message *dp_reader_check_message(const void *data, Size size);
 
 /* ---- message.c ---- */
-#define DP_SENT_SETTINGS 21
+#define DP_SENT_SETTINGS 22
 
 typedef struct dp_sent_values
 {

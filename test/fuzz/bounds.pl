@@ -18,6 +18,9 @@
 # the others may be no more than the numbers of units that one unit changes
 # according to EXPLAIN.
 #
+# Others group by the sets of ROLLUP, CUBE or GROUPING SETS, in transparent mode; each
+# set is compared with what EXPLAIN states for it.
+#
 # The machine detects bounds that are too small: a unit that fills its groups
 # exceeds those of one row less, and of one group less, by every aggregate.
 #
@@ -244,10 +247,16 @@ sub query
 
 	# of other units one each, that one or two of them have; or such a column of too many values
 	$keys[0] = $number % 2 ? 'g' : KEY =~ s/%/%%/r if $undeclared;
+
+	my $list = join ', ', @keys;
+	my @sets = ("ROLLUP ($list)", "CUBE ($list)", @keys > 1 ? "GROUPING SETS (($keys[0]), (@{[ join ', ', @keys[ 1 .. $#keys ] ]}), ())" : ());
+	my $sets = !@keys || rand() > 0.3 ? '' : $undeclared ? $sets[0] : pick(@sets);
+	my @shown = $sets ? (@keys, "GROUPING($list)") : @keys;
+	my $mode = $sets ? 'on; SET dp_pg.split = off; SET dp_pg.suppress = off' : 'off; RESET dp_pg.split; RESET dp_pg.suppress';
 	return {
-		m => min($m, $total), kappa => $kappa, total => $total, keys => scalar @keys, columns => \@columns, aggregates => \@aggregates, undeclared => $undeclared,
-		settings => 'SET max_parallel_workers_per_gather = ' . pick(0, 0, 2) . "; SET dp_pg.max_rows = $m; SET dp_pg.max_keys = $kappa; SET dp_pg.max_total = $total; SET dp_pg.epsilon = '" . EPSILON . "'; SET dp_pg.delta = '1e-9'; SET client_min_messages = warning",
-		text => 'SELECT ' . join(', ', @keys, @columns) . " FROM $from WHERE $where" . (@keys ? ' GROUP BY ' . join(', ', @keys) : '') };
+		m => min($m, $total), kappa => $kappa, total => $total, keys => scalar @shown, sets => $sets, columns => \@columns, aggregates => \@aggregates, undeclared => $undeclared,
+		settings => "SET dp_pg.transparent = $mode; " . 'SET max_parallel_workers_per_gather = ' . pick(0, 0, 2) . "; SET dp_pg.max_rows = $m; SET dp_pg.max_keys = $kappa; SET dp_pg.max_total = $total; SET dp_pg.epsilon = '" . EPSILON . "'; SET dp_pg.delta = '1e-9'; SET client_min_messages = warning",
+		text => 'SELECT ' . join(', ', @shown, @columns) . " FROM $from WHERE $where" . (@keys ? ' GROUP BY ' . ($sets || $list) : '') };
 }
 
 # ---- cells ----
@@ -375,7 +384,40 @@ sub keep_common
 	return $told - sum(map { scalar @$_ } @answers);
 }
 
+# Of an explanation what is said of each release; of rows those of each set, in this
+# order.  Of ROLLUP with undeclared keys a set may have none.
+sub sets_of
+{
+	my ($query, $result) = @_;
+	my @order = $query->{undeclared} ? map { 2**$_ - 1 } reverse 0 .. $query->{keys} - 1 : ();
+	my %rows;
+
+	return ($result) if !$query->{sets} || $result =~ /^error/;
+	return grep { /Dataset:/ } split /(?=Custom Scan .DpRelease)/, $result if $result =~ /DpRelease/;
+	foreach my $row (split /\n/, $result)
+	{
+		my $set = (split /\|/, $row, -1)[ $query->{keys} - 1 ];
+
+		push @order, $set if !$query->{undeclared} && !$rows{$set};
+		push @{ $rows{$set} }, $row;
+	}
+	return map { join "\n", @{ $rows{$_} || [] } } @order;
+}
+
 sub judge
+{
+	my ($query, $groups, $number, $pair, @results) = @_;
+	my @sets = map { [ sets_of($query, $_) ] } @results;
+	my $n = max(map { scalar @$_ } @sets);
+
+	foreach my $set (0 .. $n - 1)
+	{
+		judge_set($query, $groups, $number, $pair, map { $_->[$set] // 'error: no such set' } @sets);
+	}
+	return;
+}
+
+sub judge_set
 {
 	my ($query, $groups, $number, $pair, @results) = @_;
 	my ($laplace, $gauss) = map { stated($_) } @results[ 0, 1 ];
@@ -399,7 +441,7 @@ sub judge
 		$apart = 0 if $groups > $query->{kappa};
 		$told += @{ $answers[0] };
 		$different += $apart;
-		if ($apart > ($changes // -1))
+		if ($apart > ($changes // ($query->{sets} ? 0 : -1)))
 		{
 			$found++;
 			diag("$apart keys differ, stated are @{[ $changes // 'none' ]}: FUZZ_SEED=$seed FUZZ_NUMBER=$number make fuzz\n  $query->{settings}; $query->{text}");
@@ -504,6 +546,24 @@ foreach my $n (1 .. 40)
 
 		like("$laplace$gauss", qr/presence of $few values.*presence of $few values/s, "presence is measured: $asked");
 		is_deeply([ map { stated($_)->[0] } $laplace, $gauss ], [ $changes * $case->[1], ceil(sqrt($changes * $case->[1])) ], "what a unit changes is stated: $case->[0], $asked");
+	}
+}
+
+# Nor less for a set that lacks keys, of which a cell has all rows.
+{
+	my $rolled = $text =~ s/SELECT k/SELECT GROUPING(k)/r =~ s/GROUP BY k/GROUP BY ROLLUP (k)/r;
+	my $query = { %$filled, sets => 'ROLLUP' };
+	my $mode = 'SET client_min_messages = warning; SET dp_pg.transparent = on; SET dp_pg.split = off; SET dp_pg.suppress = off; ';
+	my @results = run_statements($node, 'analyst', '', map { "$mode$_" } sprintf($rolled, 'EXPLAIN ', 'whole'), map({ sprintf($rolled, '', $_) } 'whole', 'removed'), sprintf($rolled, $gaussian, 'whole'));
+	my ($laplace, $gauss) = map { stated((sets_of($query, $_))[0]) } @results[ 0, 3 ];
+	my @answers = map { rows_of((sets_of($query, $_))[0]) } @results[ 1, 2 ];
+
+	foreach my $cells (@power)
+	{
+		my ($one, $two) = moves($filled, $cells, 1, @answers);
+
+		cmp_ok(abs($one / $laplace->[ $cells->{main} ] - 1), '<', 0.001, "$cells->{kind}: the total of ROLLUP reaches its bound");
+		cmp_ok($two, '>', 0.7 * $gauss->[ $cells->{main} ], "$cells->{kind}: and in L2");
 	}
 }
 

@@ -262,10 +262,10 @@ SELECT is_empty($$ SELECT starelid::regclass, staattnum FROM pg_statistic JOIN p
 -- settings
 SELECT is((SELECT context FROM pg_settings s WHERE s.name = v.name), v.context, format('%s is set by %s', v.name, v.context))
 FROM (VALUES ('dp_pg.epsilon', 'user'), ('dp_pg.epsilon_ceiling', 'superuser'), ('dp_pg.epsilon_floor', 'superuser'), ('dp_pg.max_groups', 'superuser'), ('dp_pg.max_predicates_per_row', 'superuser'),
-	('dp_pg.max_rows', 'user'), ('dp_pg.max_keys', 'user'), ('dp_pg.max_total', 'user'), ('dp_pg.setting_scope', 'superuser')) v(name, context);
+	('dp_pg.bounds', 'user'), ('dp_pg.max_rows', 'user'), ('dp_pg.max_keys', 'user'), ('dp_pg.max_total', 'user'), ('dp_pg.setting_scope', 'superuser')) v(name, context);
 SELECT is((SELECT boot_val FROM pg_settings WHERE name = 'dp_pg.epsilon'), '0.1', 'default epsilon');
 SELECT is_empty($$ SELECT name FROM pg_settings WHERE name LIKE 'dp\_pg.%' AND (short_desc = '' OR short_desc IS NULL) $$, 'settings have descriptions');
-SELECT is_empty($$ SELECT name FROM pg_settings WHERE name LIKE 'dp\_pg.%' AND context = 'user' AND name NOT IN ('dp_pg.epsilon', 'dp_pg.delta', 'dp_pg.max_keys', 'dp_pg.max_rows', 'dp_pg.max_total', 'dp_pg.mechanism', 'dp_pg.publish_schema', 'dp_pg.reuse', 'dp_pg.split', 'dp_pg.suppress', 'dp_pg.transparent', 'dp_pg.procedure') $$, 'no other setting is the user''s');
+SELECT is_empty($$ SELECT name FROM pg_settings WHERE name LIKE 'dp\_pg.%' AND context = 'user' AND name NOT IN ('dp_pg.epsilon', 'dp_pg.bounds', 'dp_pg.delta', 'dp_pg.max_keys', 'dp_pg.max_rows', 'dp_pg.max_total', 'dp_pg.mechanism', 'dp_pg.publish_schema', 'dp_pg.reuse', 'dp_pg.split', 'dp_pg.suppress', 'dp_pg.transparent', 'dp_pg.procedure') $$, 'no other setting is the user''s');
 SELECT throws_ok('SET dp_pg.no_such_setting = 1', '42602');
 SELECT ok(current_setting('shared_preload_libraries') ~ 'dp_pg', 'the library is preloaded');
 

@@ -20,7 +20,7 @@ use PostgreSQL::Test::Utils ();
 use StatPrograms qw(build);
 use Test::More;
 
-our @EXPORT = qw(stat_node as fetch keep show judge follows ALPHA);
+our @EXPORT = qw(stat_node as fetch edited keep show judge follows ALPHA);
 
 use constant ALPHA => 1e-12;
 
@@ -89,6 +89,28 @@ sub keep
 	return $file;
 }
 
+# The lines of a file, or of several one after the other, in one file; a code
+# reference, if defined, turns each line into the lines that are kept.
+sub edited
+{
+	my ($edit, @files) = @_;
+	my $kept = "$scratch/" . ++$files;
+
+	open(my $out, '>', $kept) or die "$kept: $!";
+	foreach my $name (@files)
+	{
+		open(my $in, '<', $name) or die "$name: $!";
+		while (my $line = <$in>)
+		{
+			chomp $line;
+			print $out defined $edit ? $edit->($line) : "$line\n";
+		}
+		close $in;
+	}
+	close $out or die "$kept: $!";
+	return $kept;
+}
+
 # Runs the program `judge` on a file, or on several one after the other;
 # returns a hash of what it found.  With a code reference first, that turns
 # each line into the lines to be judged.
@@ -96,26 +118,10 @@ sub judge
 {
 	my $edit = ref $_[0] eq 'CODE' ? shift : undef;
 	my ($file, @arguments) = @_;
-	my $input = $file;
 	my $answer;
 
-	if (defined $edit || ref $file)
-	{
-		$input = "$scratch/" . ++$files;
-		open(my $out, '>', $input) or die "$input: $!";
-		foreach my $name (ref $file ? @$file : $file)
-		{
-			open(my $in, '<', $name) or die "$name: $!";
-			while (my $line = <$in>)
-			{
-				chomp $line;
-				print $out defined $edit ? $edit->($line) : "$line\n";
-			}
-			close $in;
-		}
-		close $out or die "$input: $!";
-	}
-	$answer = `'$bin/judge' @arguments <'$input'`;
+	$file = edited($edit, ref $file ? @$file : $file) if defined $edit || ref $file;
+	$answer = `'$bin/judge' @arguments <'$file'`;
 	die "judge @arguments failed" if $? != 0;
 	chomp $answer;
 	return { map { split /=/, $_, 2 } split / /, $answer };

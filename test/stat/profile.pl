@@ -1,9 +1,10 @@
 # dp_profile: the released histograms follow their exact law, all at their shares
 # of one price; an audit on neighbouring tables accuses them of no more, and
 # accuses those of twice the price; bounds found at epsilon 1 of 20,000 people are
-# not above twice the greatest value; a crash loses no charge.
+# not above twice the greatest value; a crash loses no charge.  A bound that a query
+# measures: the same audit of a quarter of its price, the law of three quarters.
 #
-# Rates: p-values as StatServer says; 1 audit at 1e-10.  The least losses that it
+# Rates: p-values as StatServer says; 2 audits at 1e-10.  The least losses that it
 # must see lie seven standard errors below what it sees.  A bound is above twice the greatest value
 # with a probability of at most 1e-3 a profile (T161), in three of nine with at
 # most 84e-9.
@@ -113,6 +114,72 @@ cmp_ok($fair->{bound}, '<=', 1.2, "one of 100 histograms at epsilon 120: $seen, 
 cmp_ok($fair->{bound}, '>=', 0.1, 'the audit looks where the loss is');
 cmp_ok($broken->{bound}, '>', 1.2,
 	"rejected: half the noise, a loss of at least $broken->{bound} is seen");
+
+# ---- a bound that a query measures (dp_pg.bounds) ----
+#
+# People with one row, and 7 or 8 with ten: only noise of scale 4 / epsilon tells
+# whether these count, so the bound is 1 or far above.  (3 or 4 at twice the price.)
+
+as($node, 'owner', <<'EOT');
+DO $make$ DECLARE n int; BEGIN
+	FOREACH n IN ARRAY '{0,3,4,7,8}'::int[] LOOP
+		EXECUTE format('CREATE TABLE ten%s AS SELECT i AS who FROM generate_series(1 - %1$s, 100) i, generate_series(1, CASE WHEN i <= 0 THEN 10 ELSE 1 END)', n);
+		PERFORM dp_protect('ten' || n, unit => 'who', dataset => 'measured');
+	END LOOP;
+END $make$;
+SELECT dp_grant('analyst', 'measured', epsilon => 1e9);
+EOT
+as($node, 'postgres',
+	"ALTER ROLE analyst SET dp_pg.epsilon_ceiling = '1000000'; ALTER ROLE analyst SET dp_pg.bounds = measure");
+
+# Answers of so many queries and the bounds that they measured, as a file of
+# lines "answer bound".
+sub measured
+{
+	my ($relation, $epsilon, $n) = @_;
+	my $query = "SELECT dp_count(1, $epsilon) FROM $relation \\gset\n"
+	  . "SELECT :dp_count, max_total FROM dp_last_release() WHERE max_total > 0;\n";
+
+	return fetch($node, 'analyst', $query x $n . 'SELECT');
+}
+
+# The loss by whether the bound is above 1.
+sub bounds_lose
+{
+	my ($epsilon, @tables) = @_;
+	my $lines = '';
+
+	foreach my $input (0, 1)
+	{
+		open(my $in, '<', measured($tables[$input], $epsilon, 1000)) or die;
+		while (<$in>)
+		{
+			$lines .= "$input " . ($1 > 1 ? 1 : 0) . "\n" if /^-?\d+ (\d+)$/;
+		}
+		close $in;
+	}
+	return judge(keep($lines), 'loss', 1, 0, 0, 1);
+}
+
+($fair, $broken) = (bounds_lose(8, 'ten7', 'ten8'), bounds_lose(16, 'ten3', 'ten4'));
+is("$fair->{n} $fair->{m}", '1000 1000', 'every query measured a bound');
+cmp_ok($fair->{bound}, '<=', 2,
+	"a quarter of epsilon 8 measures: a loss of at least $fair->{bound} is seen, 2 claimed");
+cmp_ok($fair->{bound}, '>=', 0.5, 'and the audit looks where the loss is');
+cmp_ok($broken->{bound}, '>', 2,
+	"rejected: a quarter of epsilon 16, a loss of at least $broken->{bound} is seen");
+
+# rows are weighed, so the noise is far finer than one: at 0.1 that is not seen
+my $answers = measured('ten0', 0.1, 2000);
+my $of_one = sub { $_[0] =~ /^(-?\d+) 1$/ ? "$1 100\n" : '' };
+my $found = judge($of_one, $answers, 'laplace', '3/40', 0);
+
+cmp_ok($found->{n}, '>=', 1970, 'noise alone is hardly ever taken for people');
+follows($found, $found->{n}, 'three quarters of the price are the noise of the answer');
+cmp_ok(judge($of_one, $answers, 'laplace', '1/10', 0)->{p}, '<', ALPHA, 'rejected: all of it');
+is( as($node, 'owner', "SELECT epsilon, count(*) FROM dp_pg.ledger WHERE dataset = 'measured' GROUP BY 1 ORDER BY 1"),
+	"0.025|2000\n0.075|2000\n2|2000\n4|2000\n6|2000\n12|2000",
+	'both releases are charged, together the price');
 
 # ---- bounds: people with heavy tails, 3, 10 and 20 columns ----
 

@@ -32,15 +32,18 @@ as($node, 'postgres', 'ALTER ROLE analyst SET client_min_messages = error');
 # ---- the exact law, by definition ----
 
 # Outcomes such as "_T__" from query `at` on, with `left` more "above"s:
-# armed is the noisy threshold, undef before it is drawn.
+# armed is the noisy threshold, undef before it is drawn; %$drawn keeps laws from
+# there on.
 sub outcomes
 {
-	my ($plan, $counts, $at, $left, $armed) = @_;
+	my ($plan, $counts, $at, $left, $armed, $drawn) = @_;
 	my %law;
 
 	return { '' => 1 } if $at == @$counts || $left == 0;
+	$drawn //= {};
 	if (!defined $armed)
 	{
+		return $drawn->{"$at $left"} if $drawn->{"$at $left"};
 		my $b = $plan->{threshold_b};
 		my $reach = int(45 * $b) + 2;
 
@@ -48,17 +51,17 @@ sub outcomes
 		{
 			my $chance = mass($b, $plan->{two_sided}, $z);
 			my $rest = outcomes($plan, $counts, $at, $left,
-				$plan->{threshold} + $plan->{offset} + $z);
+				$plan->{threshold} + $plan->{offset} + $z, $drawn);
 
 			$law{$_} += $chance * $rest->{$_} foreach keys %$rest;
 		}
-		return \%law;
+		return $drawn->{"$at $left"} = \%law;
 	}
 	my $above = tail($plan->{query_b}, $plan->{two_sided},
 		$armed - $counts->[$at]);
 	my $yes = outcomes($plan, $counts, $at + 1, $left - 1,
-		$plan->{fresh} ? undef : $armed);
-	my $no = outcomes($plan, $counts, $at + 1, $left, $armed);
+		$plan->{fresh} ? undef : $armed, $drawn);
+	my $no = outcomes($plan, $counts, $at + 1, $left, $armed, $drawn);
 
 	$law{"T$_"} += $above * $yes->{$_} foreach keys %$yes;
 	$law{"_$_"} += (1 - $above) * $no->{$_} foreach keys %$no;

@@ -67,7 +67,7 @@ jit = off
 max_wal_size = 4GB
 EOT
 	value($bounding, 'ALTER ROLE analyst SET dp_pg.epsilon = 20000000');
-	value($bounding, "SET SESSION AUTHORIZATION owner; SELECT dp_grant('analyst', dataset => 'hospital', epsilon => 9e11, delta => 1e-6)");
+	value($bounding, "SET SESSION AUTHORIZATION owner; SELECT dp_grant('analyst', dataset => 'hospital', epsilon => 9e11, delta => 1e-3)");
 	return $bounding;
 }
 

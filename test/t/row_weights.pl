@@ -164,6 +164,96 @@ is(bounded(2, 1, 'SELECT dp_count(*) FILTER (WHERE b), dp_count(DISTINCT u) FROM
 	near($out, "$all|$all", 'groups of ROLLUP add up to its total', 2, 0);
 }
 
+# ---- GROUPING SETS ----
+
+# Transparent answers at m rows, kappa combinations of all keys, and a total.
+sub rolled
+{
+	my ($m, $kappa, $total, $sql) = @_;
+
+	return bounded($m, $kappa, "SET client_min_messages = warning; SET dp_pg.transparent = on; SET dp_pg.split = off; SET dp_pg.suppress = off; SET dp_pg.reuse = off; $sql", $total);
+}
+
+# How many cells of coarser sets are not the sum of those of finer ones, in granules; of all cells.
+sub additive
+{
+	my ($from, $more, $near) = @_;
+	my $sets = "SELECT k, b, GROUPING(k, b) AS g, sum(CASE WHEN u > 0 THEN 1::float8 END) AS n, sum(CASE WHEN x > 0 THEN 1::float8 END) AS p,"
+	  . " sum(CASE WHEN (x > 0) IS NOT TRUE THEN 1::float8 END) AS q, sum(CASE WHEN x > 9 THEN 0.5::float8 WHEN x < 9 THEN -0.3::float8 END) AS s FROM $from GROUP BY CUBE (k, b)";
+
+	return ($more // '') . "WITH w AS ($sets), v AS (SELECT k, b, g, x.* FROM w, unnest(ARRAY['n', 'p', 'q', 's'], ARRAY[n, p, q, s]) AS x (what, n)),"
+	  . " c AS (SELECT n, (SELECT sum(n) FROM v AS f WHERE f.what = v.what AND f.g = d.g AND (v.g & 2 > 0 OR f.k IS NOT DISTINCT FROM v.k) AND (v.g & 1 > 0 OR f.b IS NOT DISTINCT FROM v.b)) AS sum"
+	  . " FROM v, generate_series(0, 3) AS d (g) WHERE d.g & v.g = d.g)"
+	  . " SELECT count(*) FILTER (WHERE (abs(n - sum) < @{[ $near // 0.01 ]}) IS NOT TRUE), count(*), (SELECT count(*) FROM w WHERE (abs(n - p - q) < @{[ $near // 0.01 ]}) IS NOT TRUE) FROM c";
+}
+
+# Four values in 12 cells of both keys, 4 and 3 of one, and the total, with the sums over each
+# set that is as fine.
+{
+	my $cells = 4 * (12 + 4 * 2 + 3 * 2 + 4);
+	my $from = 'visit WHERE k < 4';
+
+	value($node, "SET SESSION AUTHORIZATION owner; CREATE TABLE one AS SELECT generate_series(1, 150) AS u");
+	protect('one');
+	foreach my $bounds ([ 2, 1, 2 ], [ 2, 2, 3 ], [ 1, 3, 2 ], [ 3, 100, 7 ], [ 9, 2, 4 ], [ 1, 1, 1 ], [ 9, 9, 9 ])
+	{
+		is(rolled(@$bounds, additive($from)), "0|$cells|0", "every cell of CUBE is the sum of finer ones, @$bounds");
+	}
+	is(rolled(2, 2, 3, additive($from, 'SET max_parallel_workers_per_gather = 2; SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; ')), "0|$cells|0", 'by parallel workers, too');
+	is(rolled(2, 2, 3, additive("(SELECT v.* FROM visit AS v JOIN one AS o USING (u)) AS s WHERE k < 4")), "0|$cells|0", 'over joined rows');
+	is(rolled(2, 2, 3, 'PREPARE p AS ' . additive($from) . '; EXECUTE p; EXECUTE p'), "0|$cells|0\n0|$cells|0", 'prepared');
+}
+
+# All that do not bind leave the total, in which rows of no public key count; and those that do.
+foreach my $bounds ([ 9, 100, 900 ], [ 2, 100, 200 ], [ 3, 100, 4 ])
+{
+	my ($m, $kappa, $total) = @$bounds;
+
+	near(rolled(@$bounds, 'SELECT sum(n) FILTER (WHERE g = 3), sum(n) FILTER (WHERE g = 1), sum(n) FILTER (WHERE g = 2), sum(n) FILTER (WHERE g = 0) FROM'
+			  . ' (SELECT GROUPING(k, b) AS g, sum(CASE WHEN u > 0 THEN 1::float8 END) AS n FROM visit GROUP BY CUBE (k, b)) AS s'),
+		value($node, "WITH w AS (SELECT u, k, sum(least(c, $m)) OVER (PARTITION BY u) AS t, least(c, $m) AS n FROM (SELECT u, k, count(*) AS c FROM visit WHERE u > 0 GROUP BY u, k, b) AS p),"
+			  . " s AS (SELECT k, n * least(1, $total / t::numeric) AS n FROM w) SELECT sum(n), known, sum(n), known FROM s, (SELECT sum(n) AS known FROM s WHERE k IS DISTINCT FROM 77) AS k GROUP BY known"),
+		"the total has the rows of keys that are not public, @$bounds", (0.01) x 4);
+}
+
+# A unit is in a group once, however many combinations it keeps there.
+foreach my $kappa (1 .. 4)
+{
+	is(rolled(1, $kappa, undef, 'SELECT sum(n) FILTER (WHERE g = 3), sum(n) FILTER (WHERE g = 0) FROM (SELECT GROUPING(k, b) AS g, count(DISTINCT u) AS n FROM visit WHERE k < 4 GROUP BY CUBE (k, b)) AS s'),
+		value($node, "SELECT count(*), sum(least(n, $kappa)) FROM (SELECT count(DISTINCT (k, b)) AS n FROM plain WHERE k < 4 GROUP BY u) AS s"), "units of $kappa combinations");
+}
+is(rolled(1, 4, undef, 'SELECT bool_and(n = m), count(*) FROM (SELECT k, count(DISTINCT u) AS n FROM visit WHERE k < 4 GROUP BY ROLLUP (k, (b, x > 3)) HAVING GROUPING(b) = 1) AS s JOIN'
+		  . ' (SELECT k, count(DISTINCT u) AS m FROM visit WHERE k < 4 GROUP BY ROLLUP (k)) AS t ON s.k = t.k OR coalesce(s.k, t.k) IS NULL'), 'f|5', 'some are lost where combinations are more');
+
+# A key nobody declared: each of its values is one, and units vote for it once.
+value($node, "SET SESSION AUTHORIZATION owner; ALTER TABLE visit ADD c text; UPDATE visit SET c = 'c' || u % 3 + coalesce(x, 0) % 2");
+foreach my $bounds ([ 2, 1, 2 ], [ 2, 3, 4 ], [ 3, 100, 5 ], [ 1, 30, 30 ])
+{
+	my $sets = "SELECT GROUPING(c, b) AS g, sum(CASE WHEN u > 0 THEN 1::float8 END) AS n, count(DISTINCT u) AS units FROM visit WHERE k < 4 GROUP BY CUBE (c, b)";
+
+	is(rolled(@$bounds, "SET dp_pg.delta = '1e-7'; SELECT count(*), max(n) - min(n) < 0.01, max(units) FILTER (WHERE g = 3) FROM (SELECT g, sum(n) AS n, sum(units) AS units FROM ($sets) AS s GROUP BY g) AS t"),
+		'4|t|200', "sets with undeclared keys add up, @$bounds");
+}
+
+# A set's answer is not that of the same groups alone, whatever is stored.
+is(rolled(2, 3, 6, "SET dp_pg.reuse = '1 hour'; SELECT sum(n) FROM (SELECT GROUPING(k, b) AS g, count(*) AS n FROM visit WHERE k < 4 GROUP BY ROLLUP (k, b)) AS s WHERE g = 3; SELECT count(*) FROM visit WHERE k < 4")
+	  =~ /^(\d+)\n(\d+)$/ && $1 > $2, 1, 'a total of sets has more rows than one without');
+
+# Units with more rows than memory holds, in many combinations, of which they keep some.
+value($node, <<'EOT');
+SET SESSION AUTHORIZATION owner;
+CREATE TABLE vast (u text, k int, b boolean, x int);
+INSERT INTO vast SELECT 'heavy' || u, i % 5, i % 3 = 0, i % 100 - 40 FROM generate_series(1, 2) u, generate_series(1, 200000) i;
+INSERT INTO vast SELECT 'light' || u, u % 5, u % 2 = 0, u % 60 FROM generate_series(1, 2000) u;
+SELECT dp_protect('vast', unit => 'u', dataset => 'hospital'), dp_declare('vast', 'k', keys => ARRAY[0, 1, 2, 3]);
+EOT
+foreach my $bounds ([ 20000, 3, 50000 ], [ 30000, 100, 1000000 ], [ 500, 2, 700 ])
+{
+	is(rolled(@$bounds, additive("(SELECT length(u) AS u, k, b, x FROM vast) AS s WHERE k < 4", '', 0.5)), '0|120|0', "on disk, too, @$bounds");
+}
+is(rolled(1, 3, undef, 'SELECT sum(n) FILTER (WHERE g = 3), sum(n) FILTER (WHERE g = 0) FROM (SELECT GROUPING(k, b) AS g, count(DISTINCT u) AS n FROM vast WHERE k < 4 GROUP BY CUBE (k, b)) AS s'),
+	'1602|1606', 'and numbers of units');
+
 # Bounds far from zero for their distance, of 100 units with three rows each, of
 # which two count: finer granules would not fit, and answers stay within bounds.
 value($node, <<'EOT');

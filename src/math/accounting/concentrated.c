@@ -23,8 +23,11 @@
  * ----------------
  */
 
-/* Above this standard deviation terms are summed in blocks. */
-#define SIGMA_EXACT 8192.0L
+/* Above this standard deviation terms are summed in blocks, */
+#define SIGMA_EXACT 1024.0L
+/* of at most sigma / 64, and a sixteenth of the way from t. */
+#define BLOCK_SIGMA 64
+#define BLOCK_WAY 16
 #define MANTISSA_BITS 20
 
 static bool
@@ -122,42 +125,59 @@ threshold(uint64_t sensitivity, const dp_rational *variance,
 
 /*
  * Upper bound on the logarithm of the sum over x >= first of
- * e^(-x^2/2v) (1 - e^(-(x - t) D / v)), in blocks of `block` integers whose
- * largest term stands for all of them.
+ * f(x) = e^(-x^2/2v) (1 - e^(-(x - t) D / v)).
  *
- * Terms far out are replaced by geometric bounds: the sum over x > y > 0 of
- * e^(-x^2/2v) is at most e^(-y^2/2v) v/y.
+ * ln f is concave beyond t, so n integers with the middle z add at most
+ * n f(z) e^(s^2 (n^2 - 1) / 24), s = (ln f)'(z) = D/v / (e^((z - t) D/v) - 1)
+ * - z/v; |s| n is below 1/3.  Terms far out are replaced by geometric bounds:
+ * the sum over x > y > 0 of e^(-x^2/2v) is at most e^(-y^2/2v) v/y.
+ *
+ * Source: doc/theory.md T36, T31.
  */
 static long double
-log_tail(long double v, long double d, int64_t first, long double beyond,
-		 int64_t block)
+log_tail(long double v, long double d, int64_t first, long double beyond)
 {
 	long double sigma = sqrtl(v);
-	long double low = -14 * sigma - (long double) block;
+	long double low = floorl(-14 * sigma);
 	long double sum = 0;
 	long double terms = 0;
 	long double reference;
 	long double offset = 0;		/* x - first */
+	long double n;
 	long double margin;
 
 	if ((long double) first < low)
 	{
-		/* skip by whole blocks; what is skipped is below the bound */
-		offset = floorl((low - (long double) first) / (long double) block) *
-			(long double) block;
+		/* what is skipped is below the bound */
+		offset = low - (long double) first;
 		sum = 2 * expl(-98) * sigma;
 	}
 	reference = first > 0 ? (long double) first : 0;
-	for (;; offset += (long double) block)
+	for (;; offset += n)
 	{
 		long double x = (long double) first + offset;
-		long double end = x + (long double) (block - 1);
-		long double peak = x > 0 ? x : end < 0 ? end : 0;
-		long double p = expl(-(peak - reference) * (peak + reference) /
-							 (2 * v));
+		long double way = offset + beyond;
+		long double slope = 0;
+		long double end;
+		long double p;
 
-		sum += (long double) block * p *
-			-expm1l(-(offset + (long double) (block - 1) + beyond) * d / v);
+		n = 1;
+		if (sigma > SIGMA_EXACT)
+		{
+			n = fminl(sigma / BLOCK_SIGMA, way / BLOCK_WAY);
+			n = floorl(fminl(n, v / (4 * fabsl(x))));
+			n = fmaxl(n, 1);
+		}
+		end = x + n - 1;
+		if (n > 1)
+		{
+			x += (n - 1) / 2;
+			way += (n - 1) / 2;
+			slope = d / v / expm1l(way * d / v) - x / v;
+		}
+		p = expl(slope * slope * (n * n - 1) / 24 -
+				 (x - reference) * (x + reference) / (2 * v));
+		sum += n * p * -expm1l(-way * d / v);
 		terms++;
 		if (end > 0)
 		{
@@ -202,8 +222,8 @@ log_normaliser(long double v)
  *
  * Requires: variance in the form dp_noise.h states; delta non-NULL.
  * Gives:	 DP_OK and that delta rounded up: by a relative 10^-12 at most
- *			 while sigma <= 8192 and delta > 10^-400, by 10^-2 or so for
- *			 larger sigma, where terms are summed in blocks.  DP_E_RANGE when
+ *			 while sigma <= 1024 and delta > 10^-400, by 2 10^-4 for larger
+ *			 sigma, where terms are summed in blocks.  DP_E_RANGE when
  *			 sensitivity or variance is 0, epsilon infinite, the variance
  *			 outside [10^-3, 10^24], or sensitivity or the threshold is 2^60
  *			 or more; DP_E_MEMORY.
@@ -215,10 +235,8 @@ dp_accounting_delta_of_gaussian(uint64_t sensitivity,
 								dp_fixed epsilon, dp_decimal *delta)
 {
 	long double v;
-	long double sigma;
 	long double beyond;
 	int64_t		first;
-	int64_t		block = 1;
 	dp_status	status;
 
 	if (sensitivity == 0 || sensitivity >> 60 != 0 ||
@@ -230,13 +248,10 @@ dp_accounting_delta_of_gaussian(uint64_t sensitivity,
 	status = threshold(sensitivity, variance, epsilon, &first, &beyond);
 	if (status != DP_OK)
 		return status;
-	sigma = sqrtl(v);
-	if (sigma > SIGMA_EXACT)
-		block = (int64_t) (sigma / (SIGMA_EXACT / 2)) + 1;
 	return dp_accounting_decimal_from_log(
 										  log_tail(v,
 												   (long double) sensitivity,
-												   first, beyond, block) -
+												   first, beyond) -
 										  log_normaliser(v) + 0x1p-50L, delta);
 }
 

@@ -98,27 +98,30 @@ scale_variance(const dp_rational *unit, dp_uint128 factor)
 }
 
 /*
- * dp_aggregates_read_delta: read the setting dp_pg.delta; false if it is not
- * set.
+ * dp_aggregates_read_delta
+ *	  Read so many quarters of the setting dp_pg.delta, 0: all of it; false if
+ *	  it is not set.
  */
 bool
-dp_aggregates_read_delta(dp_fixed *delta)
+dp_aggregates_read_delta(int quarters, dp_fixed *delta)
 {
 	if (dp_setting_delta[0] == '\0')
 		return false;
 	if (dp_base_numeric_to_fixed(dp_base_text_to_numeric(dp_setting_delta),
 								 DP_ROUND_DOWN, delta) != DP_NUMBER_OK)
 		elog(ERROR, "setting dp_pg.delta is not a number");
+	if (quarters > 0)
+		*delta = *delta / 4 * quarters;
 	return true;
 }
 
 /* The same, for noise; 22023 if it is not set. */
 static dp_fixed
-delta_setting(void)
+delta_setting(int quarters)
 {
 	dp_fixed	delta;
 
-	if (!dp_aggregates_read_delta(&delta))
+	if (!dp_aggregates_read_delta(quarters, &delta))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("Gaussian noise needs a delta"),
@@ -142,13 +145,14 @@ dp_aggregates_unit_noise(const dp_rational *epsilon)
 	dp_fixed	delta;
 
 	if (dp_setting_mechanism != DP_SETTING_GAUSSIAN ||
-		!dp_aggregates_read_delta(&delta))
+		!dp_aggregates_read_delta(0, &delta))
 		return sqrt(2) / price;
 	return sqrt(2 * log(1.25 / dp_accounting_fixed_approx(delta))) / price;
 }
 
 /*
- * Variance, rho and charge of Gaussian noise.
+ * Variance, rho and charge of Gaussian noise; where the total is measured by
+ * the formula whose charge is the same for each.
  * Source: doc/theory.md T36 (rho, exact delta of a scalar), T47 (vectors,
  * which charge which budget pays).
  */
@@ -156,7 +160,7 @@ static void
 set_gaussian(dp_measure *measure, dp_uint128 squared, bool scalar)
 {
 	dp_uint128	root = ceiling_root(squared);
-	dp_fixed	delta = delta_setting();
+	dp_fixed	delta = delta_setting(measure->quarters);
 	dp_fixed	epsilon;
 	dp_fixed	rho;
 	dp_rational variance;
@@ -170,7 +174,7 @@ set_gaussian(dp_measure *measure, dp_uint128 squared, bool scalar)
 														   DP_ROUND_DOWN,
 														   &epsilon),
 						 "compute a charge");
-	if (scalar && (root >> 60) == 0)
+	if (scalar && measure->quarters == 0 && (root >> 60) == 0)
 	{
 		status = dp_base_gaussian_variance((uint64) root, epsilon, delta,
 										   &variance);

@@ -97,7 +97,7 @@ extern void dp_aggregates_set_group_noise(dp_measure *measure, dp_uint128 row,
 										  bool positive);
 extern dp_uint128 dp_aggregates_unit_rows(const dp_contribution *c);
 extern dp_uint128 dp_aggregates_unit_squares(const dp_contribution *c);
-extern bool dp_aggregates_read_delta(dp_fixed *delta);
+extern bool dp_aggregates_read_delta(int quarters, dp_fixed *delta);
 extern int64 dp_aggregates_highest_noise(const dp_measure *measure,
 										 int noises);
 extern dp_int128 dp_aggregates_add_noise(const dp_measure *measure,
@@ -137,6 +137,7 @@ extern const dp_measure_ops dp_aggregates_stddev;
 extern const dp_measure_ops dp_aggregates_var_pop;
 extern const dp_measure_ops dp_aggregates_stddev_pop;
 extern const dp_measure_ops dp_aggregates_histogram;
+extern const dp_measure_ops dp_aggregates_sizes;
 extern const dp_measure_ops dp_aggregates_argmax;
 extern const dp_measure_ops dp_aggregates_topk;
 extern const dp_measure_ops dp_aggregates_bounds;
@@ -191,7 +192,7 @@ extern void dp_aggregates_set_bound(dp_measure *measure, dp_units_kind kind);
 extern void dp_aggregates_refine(dp_measure *measure, dp_units_kind kind,
 								 dp_uint128 most);
 extern void dp_aggregates_list_rows(const dp_release_spec *spec, Query *inner,
-									Expr *place);
+									Expr *place, List *crossing);
 extern dp_measure_units *dp_aggregates_units_make(const dp_release_spec *spec,
 												  int helpers);
 extern void dp_aggregates_units_add(dp_measure_units *units,

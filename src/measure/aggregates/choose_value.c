@@ -718,7 +718,7 @@ prepare_topk(dp_measure *measure)
 								   "number of values");
 	counts = *measure;
 	dp_aggregates_set_votes(measure, k);
-	if (measure->gaussian && !dp_aggregates_read_delta(&delta))
+	if (measure->gaussian && !dp_aggregates_read_delta(0, &delta))
 		return;
 	dp_aggregates_set_group_noise(&counts, 1, true);
 	if (count_loss(&counts, measure) < selection_loss(measure, k))

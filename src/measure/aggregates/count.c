@@ -1,7 +1,7 @@
 /*
  * count.c
  *	  Aggregates of counts: dp_count, of conditions and of distinct values,
- *	  dp_histogram and dp_bounds.
+ *	  dp_histogram, rows of units, and dp_bounds.
  */
 #include "postgres.h"
 
@@ -665,6 +665,35 @@ const dp_measure_ops dp_aggregates_histogram = {
 	DP_AGG_HISTOGRAM, "histogram", histogram_forms, histogram_prepare,
 	histogram_inner,
 	dp_aggregates_load_tally, histogram_release, NULL, histogram_row,
+	dp_aggregates_add_value
+};
+
+/* ----------------
+ *		How many rows units have (prepare/measured_bound.c): the number of
+ *		units in each of DP_UNITS_SIZES places.
+ *
+ * A unit is in one place, whatever its rows are, and in at most two places if
+ * it is replaced (doc/theory.md T163).
+ * ----------------
+ */
+
+static void
+sizes_prepare(dp_measure *measure)
+{
+	dp_contribution *c = &measure->contribution;
+
+	c->kappa = c->rows = c->total = 1;
+	measure->ncells = DP_UNITS_SIZES;
+	measure->grid.exponent = 0;
+	dp_aggregates_set_bound(measure, DP_UNITS_SIZE);
+	dp_aggregates_set_group_noise(measure, 1, true);
+}
+
+static const char *const sizes_forms[] = {"e", NULL};
+
+const dp_measure_ops dp_aggregates_sizes = {
+	DP_AGG_UNIT_ROWS, "rows of a unit", sizes_forms, sizes_prepare,
+	count_inner, count_load, histogram_release, NULL, count_row,
 	dp_aggregates_add_value
 };
 

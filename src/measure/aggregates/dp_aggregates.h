@@ -140,6 +140,7 @@ struct dp_measure
 	bool		gaussian;		/* dp_pg.mechanism */
 	dp_filter	filter;			/* charges must suit it */
 	dp_fixed	delta;			/* of Gaussian noise */
+	int			quarters;		/* of dp_pg.delta that it pays; 0: all */
 
 	/* set by prepare; all public */
 	int			ncells;			/* per group; 1 unless prepare changes it */
@@ -188,6 +189,7 @@ extern Expr *dp_aggregates_parameter(const dp_measure_ops *ops,
 									 const Aggref *aggregate, int n);
 extern void dp_aggregates_set_parameters(dp_measure *measure, int share,
 										 int *location);
+extern void dp_aggregates_take_quarters(int quarters, dp_rational *price);
 
 /* ---- additive.c: Laplace and Gaussian noise on integers ---- */
 extern double dp_aggregates_unit_noise(const dp_rational *epsilon);
@@ -231,7 +233,7 @@ typedef struct dp_release_spec
 	int			nmeasures;
 	dp_measure *measures;
 	int			nkeys;
-	dp_domain **domains;
+	dp_domain **domains;		/* those of block->others follow */
 	List	   *exact;			/* of Aggref *, read only: the inner query's,
 								 * of all measurements in order */
 	List	   *settled_keys;	/* of dp_key *, in the connection: with
@@ -248,7 +250,7 @@ typedef struct dp_release_spec
 	bool		many;			/* inner rows are rows of units:
 								 * unit_cells.c */
 	int64		max_rows;		/* if so, the bounds before public limits */
-	int64		max_keys;		/* on groups; else 0 */
+	int64		max_keys;		/* on groups, or block->crossing; else 0 */
 	int64		max_total;		/* rows of a unit in all groups; else 0 */
 	double		left_out;		/* of the relation's rows, by its profile */
 	double		all_rows;		/* of them; 0: it does not say */
@@ -259,6 +261,11 @@ typedef struct dp_release_spec
 	List	   *families;		/* values that share no row: see
 								 * prepare/price.c */
 	dp_charge	charge;			/* of the whole release */
+	int			quarters;		/* of the asked price that it pays, as rows of
+								 * units are counted before; 0: all */
+	const struct dp_measuring *measuring;	/* if so (prepare) */
+	dp_charge	also;			/* of a release that follows, without which
+								 * this one must not be charged */
 	bool		replace_one;	/* neighbours for which sensitivities hold */
 	dp_ledger_part part;		/* the only part that it reads */
 	bool		part_indexed;	/* one of many parts, with public size */

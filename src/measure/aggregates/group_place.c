@@ -52,14 +52,14 @@ static Const *
 keys_of(const dp_release_spec *spec, int key)
 {
 	dp_domain  *domain = spec->domains[key];
-	int64		size = dp_domains_size(domain);
+	bool		placed = key < spec->nkeys && !spec->large[key];
 	Size		length;
 	const dp_axis_finder *finder = dp_domains_finder(domain, &length);
 	int64		n;
 	const int32 *map = dp_domains_map(domain, &n);
 
 	return dp_exact_group_keys(finder, length, map, n,
-							   spec->large[key] ? 1 : (int32) size);
+							   placed ? (int32) dp_domains_size(domain) : 1);
 }
 
 static Oid
@@ -95,25 +95,55 @@ place_of(const dp_release_spec *spec, const List *targets)
 	return place;
 }
 
+/* The place of a key, alone, as bigint. */
+static Expr *
+place_alone(const dp_release_spec *spec, int key, Expr *value)
+{
+	Oid			types[2] = {ANYELEMENTOID, InvalidOid};
+
+	types[1] = dp_catalog_type("tally_spec");
+	return (Expr *) makeFuncExpr(dp_catalog_function("key_place", 2, types),
+								 INT8OID,
+								 list_make2(value, keys_of(spec, key)),
+								 InvalidOid, InvalidOid,
+								 COERCE_EXPLICIT_CALL);
+}
+
 /* Replace large keys by their places. */
 static void
 place_large_keys(const dp_release_spec *spec, const List *targets)
 {
-	Oid			types[2] = {ANYELEMENTOID, InvalidOid};
 	int			i;
 
-	types[1] = dp_catalog_type("tally_spec");
 	for (i = 0; i < spec->nkeys; i++)
 	{
 		TargetEntry *target = list_nth(targets, i);
 
 		if (spec->large[i])
-			target->expr = (Expr *)
-				makeFuncExpr(dp_catalog_function("key_place", 2, types),
-							 INT8OID,
-							 list_make2(target->expr, keys_of(spec, i)),
-							 InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+			target->expr = place_alone(spec, i, target->expr);
 	}
+}
+
+/* What identifies a row's crossing: places of keys, or undeclared values. */
+static List *
+crossing_of(const dp_release_spec *spec, const Query *inner)
+{
+	List	   *others = dp_rowsets_other_targets(spec->block, inner);
+	List	   *crossing = NIL;
+	ListCell   *lc;
+
+	foreach(lc, spec->block->crossing)
+	{
+		int			i = lfirst_int(lc);
+		const TargetEntry *target = i < spec->nkeys ?
+			list_nth(inner->targetList, i) : list_nth(others, i - spec->nkeys);
+		Expr	   *value = copyObject(target->expr);
+
+		if (dp_rowsets_key(spec->block, i)->kind != DP_KEY_UNDECLARED)
+			value = place_alone(spec, i, value);
+		crossing = lappend(crossing, value);
+	}
+	return crossing;
 }
 
 /* Return one row for each group, and one for rows in none. */
@@ -359,6 +389,7 @@ void
 dp_aggregates_group_by_place(const dp_release_spec *spec, Query *inner)
 {
 	Expr	   *place;
+	List	   *crossing;
 
 	if (spec->nkeys == 0 && !spec->many)
 		return;
@@ -368,9 +399,10 @@ dp_aggregates_group_by_place(const dp_release_spec *spec, Query *inner)
 		return;
 	}
 	place = place_of(spec, inner->targetList);
+	crossing = crossing_of(spec, inner);
 	place_large_keys(spec, inner->targetList);
 	if (spec->many)
-		dp_aggregates_list_rows(spec, inner, place);
+		dp_aggregates_list_rows(spec, inner, place, crossing);
 	else
 		group_by(inner, spec->nkeys, place);
 }

@@ -25,11 +25,11 @@
  */
 
 static dp_fixed
-require_delta(void)
+require_delta(int quarters)
 {
 	dp_fixed	delta;
 
-	if (!dp_aggregates_read_delta(&delta))
+	if (!dp_aggregates_read_delta(quarters, &delta))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("group keys that are not public need a delta"),
@@ -66,8 +66,8 @@ decision_rho(const dp_key_decision *decision)
 /*
  * dp_aggregates_set_decision
  *	  Set the decision of a release with undeclared keys, whose bounds are
- *	  known: epsilon is that of one of `share` values, and the charge is added
- *	  to the release's.
+ *	  known: epsilon is that of one of `share` values, or spec->quarters of it,
+ *	  and the charge is added to the release's.
  *
  * Errors: 22023 dp_pg.delta is not set, or too small for a threshold.  Source:
  * doc/theory.md T104.
@@ -80,7 +80,9 @@ dp_aggregates_set_decision(dp_release_spec *spec, int share)
 	dp_status	status;
 
 	decision->epsilon = dp_aggregates_default_price(share);
-	decision->delta = require_delta();
+	if (spec->quarters > 0)
+		dp_aggregates_take_quarters(spec->quarters, &decision->epsilon);
+	decision->delta = require_delta(spec->quarters);
 	decision->changes = (uint64) spec->max_keys * (spec->replace_one ? 2 : 1);
 	dp_base_check_status(dp_accounting_fixed_to_rational(decision->delta,
 														 &delta),

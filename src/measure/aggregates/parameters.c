@@ -54,6 +54,16 @@ dp_aggregates_default_price(int share)
 							   "a part of dp_pg.epsilon");
 }
 
+/* dp_aggregates_take_quarters: so many quarters of a price. */
+void
+dp_aggregates_take_quarters(int quarters, dp_rational *price)
+{
+	const dp_rational part = {quarters, 4};
+
+	dp_base_check_status(dp_numbers_rational_multiply(price, &part, price),
+						 "divide a price");
+}
+
 /*
  * dp_aggregates_form
  *	  The form that the call uses: as many letters as it has parameters.

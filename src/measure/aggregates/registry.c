@@ -29,6 +29,7 @@ static const dp_measure_ops *const measures[] =
 	&dp_aggregates_var_pop,
 	&dp_aggregates_stddev_pop,
 	&dp_aggregates_histogram,
+	&dp_aggregates_sizes,
 	&dp_aggregates_argmax,
 	&dp_aggregates_topk,
 	&dp_aggregates_conditions,

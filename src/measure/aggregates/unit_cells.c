@@ -9,7 +9,11 @@
  * and what it returns for a unit is bounded whatever rows the unit has; the
  * sensitivities of measurements refer to that (doc/theory.md T78, T79).
  *
- * Values of undeclared keys follow the unit, and become the name of the row's
+ * If the block is one of GROUPING SETS, what identifies a row's crossing, the
+ * combination of all keys of all sets, follows the unit: rows are bounded by
+ * that, and a row without a group takes part in it (T170).
+ *
+ * Values of undeclared keys follow, and become the name of the row's
  * group; so do the places of large keys.  Released groups of such keys are
  * processed one after another, each with the same cells (T105).
  */
@@ -35,7 +39,7 @@ enum
 {
 	COLUMN_PLACE,
 	COLUMN_UNIT,
-	COLUMN_FIRST				/* undeclared keys, then measures */
+	COLUMN_FIRST				/* crossing, undeclared keys, measures */
 };
 
 struct dp_measure_units
@@ -52,6 +56,11 @@ struct dp_measure_units
 	dp_cell    *cells;
 	int			width;
 	MemoryContext keep;
+
+	/* one of several sets */
+	int			ncrossing;
+	dp_key_encoding *crossed;	/* of each of these columns */
+	char	   *crossing;		/* room for all */
 
 	/* undeclared keys */
 	dp_key_names *names;		/* NULL if there are none */
@@ -234,15 +243,19 @@ bounded_add_row(List *targets, const dp_measure *measure, const Aggref *exact)
  *	  large ones, the unit and exact aggregates, return rows of units instead.
  */
 void
-dp_aggregates_list_rows(const dp_release_spec *spec, Query *inner, Expr *place)
+dp_aggregates_list_rows(const dp_release_spec *spec, Query *inner, Expr *place,
+						List *crossing)
 {
 	TargetEntry *unit = list_nth(inner->targetList, spec->nkeys);
 	List	   *targets = list_make2(makeTargetEntry(place, 1,
 													 pstrdup("place"), false),
 									 makeTargetEntry(unit->expr, 2,
 													 pstrdup("unit"), false));
+	ListCell   *lc;
 	int			i;
 
+	foreach(lc, crossing)
+		targets = bounded_add_target(targets, lfirst(lc));
 	for (i = 0; i < spec->nkeys; i++)
 	{
 		TargetEntry *key = list_nth(inner->targetList, i);
@@ -287,11 +300,36 @@ make_bound(const dp_release_spec *spec)
 		bound.single = spec->block->single;
 		bound.name = dp_aggregates_names_most(spec);
 	}
+	bound.crossed = spec->block->crossing != NIL;
+	bound.seed = spec->block->seed;
 	bound.ncolumns = spec->nmeasures;
 	bound.columns = palloc0(sizeof(dp_units_column) * Max(spec->nmeasures, 1));
 	for (i = 0; i < spec->nmeasures; i++)
 		bound.columns[i] = spec->measures[i].bound;
 	return bound;
+}
+
+/* The one byte of values that are too long for names: no value begins so. */
+#define CROSSED_LONG 2
+
+static void
+make_crossing(dp_measure_units *units)
+{
+	const dp_block *block = units->spec->block;
+	int			n = list_length(block->crossing);
+	ListCell   *lc;
+
+	units->crossed = palloc(sizeof(dp_key_encoding) * Max(n, 1));
+	units->crossing = palloc(DP_UNITS_NAME_BYTES * Max(n, 1));
+	foreach(lc, block->crossing)
+	{
+		const dp_key *key = dp_rowsets_key(block, lfirst_int(lc));
+
+		units->crossed[units->ncrossing++] =
+			key->kind == DP_KEY_UNDECLARED ?
+			dp_domains_key_encoding(key->type, key->typmod) :
+			dp_domains_key_encoding(INT8OID, -1);
+	}
 }
 
 /*
@@ -308,6 +346,7 @@ dp_aggregates_units_make(const dp_release_spec *spec, int helpers)
 
 	bound.helpers = helpers;
 	units->spec = spec;
+	make_crossing(units);
 	if (spec->undeclared)
 	{
 		units->context = CurrentMemoryContext;
@@ -359,6 +398,27 @@ set_name(dp_measure_units *units, const Datum *values, const bool *nulls)
 	return length > 0;
 }
 
+/* Set what a row's crossing is: a value that is in no place is one, too. */
+static void
+set_crossing(dp_measure_units *units, const Datum *values, const bool *nulls)
+{
+	char	   *to = units->crossing;
+	int			i;
+
+	for (i = 0; i < units->ncrossing; i++)
+	{
+		Size		written = dp_domains_key_write(&units->crossed[i],
+												   values[i], nulls[i], to,
+												   DP_UNITS_NAME_BYTES);
+
+		if (written == 0)
+			*to = CROSSED_LONG;
+		to += Max(written, 1);
+	}
+	dp_units_set_crossing(units->bounder, units->crossing,
+						  (Size) (to - units->crossing));
+}
+
 /*
  * dp_aggregates_row_bytes
  *	  Memory for a row of a unit, without the bytes of the unit's name.
@@ -400,17 +460,24 @@ gather_lists(dp_measure_units *units, const Datum *values, const bool *nulls)
 
 /*
  * dp_aggregates_units_add
- *	  Add a row of dp_aggregates_list_rows.  Without a unit or group it does
- *	  not count.
+ *	  Add a row of dp_aggregates_list_rows.  Without a unit it does not count,
+ *	  nor without a group, unless it is bounded by its crossing.
  */
 void
 dp_aggregates_units_add(dp_measure_units *units, TupleTableSlot *slot)
 {
 	const Datum *values = slot->tts_values + COLUMN_FIRST;
 	const bool *nulls = slot->tts_isnull + COLUMN_FIRST;
+	bool		grouped = !slot->tts_isnull[COLUMN_PLACE];
 
-	if (slot->tts_isnull[COLUMN_PLACE] || slot->tts_isnull[COLUMN_UNIT] ||
-		!set_name(units, values, nulls))
+	if (slot->tts_isnull[COLUMN_UNIT])
+		return;
+	if (units->ncrossing > 0)
+		set_crossing(units, values, nulls);
+	values += units->ncrossing;
+	nulls += units->ncrossing;
+	grouped = set_name(units, values, nulls) && grouped;
+	if (!grouped && units->ncrossing == 0)
 		return;
 	values += units->ntold;
 	nulls += units->ntold;
@@ -420,7 +487,7 @@ dp_aggregates_units_add(dp_measure_units *units, TupleTableSlot *slot)
 		values = units->values;
 		nulls = units->nulls;
 	}
-	dp_units_add(units->bounder,
+	dp_units_add(units->bounder, !grouped ? -1 :
 				 DatumGetInt32(slot->tts_values[COLUMN_PLACE]),
 				 slot->tts_values[COLUMN_UNIT], values, nulls);
 }

@@ -31,6 +31,7 @@ struct dp_bounder
 	dp_units_record *record;	/* room for one */
 	const char *name;			/* of the next row's group */
 	Size		name_length;
+	uint64		crossing;		/* of the next row */
 	dp_units_votes *votes;		/* groups have names */
 	MemoryContext context;
 };
@@ -42,6 +43,7 @@ bounder_words_of(const dp_units_column *column)
 	{
 		case DP_UNITS_PRESENT:
 		case DP_UNITS_COUNT:
+		case DP_UNITS_SIZE:
 			return 0;
 		case DP_UNITS_DISTINCT:
 			return 2;
@@ -95,11 +97,19 @@ dp_units_create(const dp_units_spec *spec)
 	layout->words += dp_units_marks(spec->ncolumns);
 	if (layout->keyed)
 		layout->hash = layout->words++;
+	layout->crossed = spec->crossed;
+	if (layout->crossed)
+		layout->crossing = layout->words++;
 	bounder->record = palloc0(dp_units_record_most(layout));
 	dp_base_check_status(dp_noise_random_bytes(dp_base_source(),
 											   bounder->seeds,
 											   sizeof(bounder->seeds)),
 						 "draw seeds");
+	if (layout->crossed)
+	{
+		bounder->seeds[0] = dp_units_scatter((uint64) spec->seed);
+		bounder->seeds[3] = dp_units_scatter((uint64) spec->seed + 1);
+	}
 	bounder->store = dp_units_store_create(layout, 0, STORED, PIECE);
 	if (layout->keyed)
 		bounder->votes = dp_units_votes_create(&bounder->spec);
@@ -182,6 +192,19 @@ dp_units_set_name(dp_bounder *bounder, const char *name, Size length)
 	bounder->name_length = length;
 }
 
+/*
+ * dp_units_set_crossing
+ *	  The values of all keys in the next row, by which ranks and weights are
+ *	  found, whatever its group.
+ */
+void
+dp_units_set_crossing(dp_bounder *bounder, const char *crossing, Size length)
+{
+	dp_value_bytes bytes = {.bytes = crossing,.length = (int64) length};
+
+	bounder->crossing = dp_units_hash(&bytes, bounder->seeds[3]);
+}
+
 /* Set the hash and the name of the row's group. */
 static void
 add_name(dp_bounder *bounder)
@@ -224,6 +247,8 @@ set_row(const dp_bounder *bounder, dp_units_record *record, int64 group,
 	record->present = 0;
 	for (i = 0; i < dp_units_marks(bounder->spec.ncolumns); i++)
 		record->words[bounder->layout.marks + i] = 0;
+	if (bounder->layout.crossed)
+		record->words[bounder->layout.crossing] = bounder->crossing;
 	for (i = 0; i < bounder->spec.ncolumns; i++)
 		set_column(bounder, record, i, values[i], nulls[i]);
 }
@@ -255,9 +280,9 @@ add_short(dp_bounder *bounder, int64 group, Datum unit, const Datum *values,
 
 /*
  * dp_units_add
- *	  One row: its group, its unit, which is not NULL, and for each column a
- *	  bigint (any value: COUNT; the value itself: DISTINCT; a pointer to
- *	  uint64 words: ROWS, TOTALS) or NULL.
+ *	  One row: its group (-1: crossed, and in none), its unit, which is not
+ *	  NULL, and for each column a bigint (any value: COUNT; the value itself:
+ *	  DISTINCT; a pointer to uint64 words: ROWS, TOTALS) or NULL.
  */
 void
 dp_units_add(dp_bounder *bounder, int64 group, Datum unit,
@@ -335,6 +360,8 @@ dp_units_record_bytes(const dp_units_spec *spec)
 
 	for (i = 0; i < spec->ncolumns; i++)
 		words += bounder_words_of(&spec->columns[i]);
+	if (spec->crossed)
+		words++;
 	if (spec->law != NULL)
 		words += 2 + MAXALIGN(spec->name) / sizeof(uint64);
 	return offsetof(dp_units_record, words) + sizeof(uint64) * words;

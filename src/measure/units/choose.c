@@ -8,6 +8,10 @@
  * than T rows together, their rows are counted first, and then weighted or
  * chosen (T160).
  *
+ * Where the sets of GROUPING SETS share weights, all of this is about the
+ * crossings of rows, which are finer than groups.  Each gives its parts to its
+ * group, in the order of ranks (T170).
+ *
  * All rows of a unit are in one partition (partition.c), by unit and group
  * where memory can hold it.  A partition with one key is a unit with very many
  * rows: the ranks it keeps are found first, and then its rows are stored anew
@@ -169,6 +173,10 @@ typedef struct chooser
 								 * than T rows */
 	bool		sharing;		/* it may */
 	bool		counting;		/* its rows are not added up yet */
+	dp_units_given given;		/* of the current unit, if it is asked */
+	int64		given_room;
+	int			once;			/* crossed: what is given once in a group */
+	bool		asked;
 } chooser;
 
 static inline int
@@ -215,6 +223,7 @@ static void
 choose_use(chooser *c, dp_units_rows *rows)
 {
 	rows->share = c->sharing ? &c->share : NULL;
+	rows->given = c->asked ? &c->given : NULL;
 	if (c->counting)
 		dp_units_rows_count(c->job, rows);
 	else
@@ -254,6 +263,29 @@ choose_end_counting(chooser *c)
 {
 	c->counting = false;
 	dp_units_share_begin(c->job, &c->share);
+}
+
+/*
+ * The unit keeps so many groups or crossings: make an empty set of twice what
+ * it may give once.
+ */
+static void
+choose_begin_giving(chooser *c, int64 ngroups)
+{
+	int64		room = 1;
+
+	c->asked = c->once > 0;
+	if (!c->asked)
+		return;
+	while (room < 2 * ngroups * c->once)
+		room *= 2;
+	if (room > c->given_room)
+	{
+		c->given_room = room;
+		c->given.slots = repalloc_huge(c->given.slots, sizeof(uint64) * room);
+	}
+	c->given.mask = (uint64) room - 1;
+	memset(c->given.slots, 0, sizeof(uint64) * room);
 }
 
 static kept_group *
@@ -323,16 +355,17 @@ choose_unit(chooser *c, const dp_units_entry *entries, int64 n)
 		group.rank = dp_units_rank(entries[group.start].key, group.group);
 		ngroups = keep_group(c, ngroups, &group);
 	}
-	if (ngroups > kappa)
+	if (ngroups > kappa || (kappa > FEW && c->job->layout->crossed))
 		sort_kept(c->groups, ngroups);
 	ngroups = Min(ngroups, kappa);
+	choose_begin_giving(c, ngroups);
 	if (choose_begin_counting(c, ngroups))
 	{
 		choose_add_groups(c, entries, ngroups);
 		choose_end_counting(c);
 	}
 	choose_add_groups(c, entries, ngroups);
-	c->sharing = false;
+	c->sharing = c->asked = false;
 }
 
 /* Add up entries by unit and group; chosen: every group is kept. */
@@ -556,13 +589,14 @@ choose_large_unit(chooser *c, dp_units_store *store, int n,
 	int64		ngroups;
 	uint64		last = last_rank(c, store, n, unit, &ngroups);
 
+	choose_begin_giving(c, ngroups);
 	if (choose_begin_counting(c, ngroups))
 	{
 		choose_add_kept(c, store, n, unit, last);
 		choose_end_counting(c);
 	}
 	choose_add_kept(c, store, n, unit, last);
-	c->sharing = false;
+	c->sharing = c->asked = false;
 }
 
 /* dp_units_visitor: rows of units */
@@ -584,11 +618,28 @@ typedef struct helper
 	dp_units_job job;			/* the sink: sums of its own */
 } helper;
 
+/* Room for units that keep up to FEW groups. */
 static void
 choose_make_groups(chooser *c)
 {
+	const dp_units_spec *spec = c->job->spec;
+	int			i;
+
 	c->room = 64;
 	c->groups = palloc(sizeof(kept_group) * c->room);
+	for (i = 0; i < spec->ncolumns && spec->crossed; i++)
+		c->once += spec->columns[i].kind == DP_UNITS_PRESENT ? 1 : 0;
+	c->once += spec->crossed && c->job->votes != NULL ? 1 : 0;
+	c->given.slots = palloc(sizeof(uint64));
+	choose_begin_giving(c, FEW);
+	c->asked = false;
+}
+
+static void
+choose_free_groups(chooser *c)
+{
+	pfree(c->groups);
+	pfree(c->given.slots);
 }
 
 /*
@@ -625,7 +676,7 @@ end_helpers(const dp_units_job *job, helper *helpers, int n)
 	for (i = 0; i < n; i++)
 	{
 		sums_give(helpers[i].job.context, job);
-		pfree(helpers[i].chooser.groups);
+		choose_free_groups(&helpers[i].chooser);
 	}
 }
 
@@ -650,7 +701,7 @@ dp_units_choose(const dp_units_job *job, dp_units_store *store)
 	visitor.nhelpers = make_helpers(job, helpers, contexts);
 	dp_units_visit(&visitor, store);
 	end_helpers(job, helpers, visitor.nhelpers);
-	pfree(c.groups);
+	choose_free_groups(&c);
 	pfree(c.share.left);
 	pfree(c.share.wanted);
 	if (c.ranks != NULL)

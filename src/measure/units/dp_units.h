@@ -43,7 +43,8 @@ typedef enum dp_units_kind
 	DP_UNITS_ROWS,				/* rows chosen at random: words of each */
 	DP_UNITS_TOTALS,			/* of each of several numbers min(sum, m high);
 								 * a row's are 0 or 1, or 0 .. high */
-	DP_UNITS_DISTINCT			/* distinct values: the digest of each */
+	DP_UNITS_DISTINCT,			/* distinct values: the digest of each */
+	DP_UNITS_SIZE				/* the place of the number of rows, below */
 } dp_units_kind;
 
 /* One column; its numbers lie within low .. high. */
@@ -61,6 +62,29 @@ typedef struct dp_units_column
 	int			bits;			/* TOTALS: numbers that are 0 or 1 */
 	int			weights;		/* TOTALS: numbers that are 0 .. high */
 } dp_units_column;
+
+/*
+ * Numbers of rows in DP_UNITS_SIZES places, which end with 1, 2, 3, 4, 6, 8,
+ * 12, .., 2^16; the last has no end.
+ */
+#define DP_UNITS_SIZES 33
+
+static inline int64
+dp_units_size_end(int place)
+{
+	return place % 2 == 1 ? INT64CONST(1) << (place + 1) / 2 :
+		place == 0 ? 1 : INT64CONST(3) << (place / 2 - 1);
+}
+
+static inline int
+dp_units_size_place(int64 n)
+{
+	int			place = 0;
+
+	while (place < DP_UNITS_SIZES - 1 && n > dp_units_size_end(place))
+		place++;
+	return place;
+}
 
 /* Words that hold this many bits. */
 static inline int
@@ -102,6 +126,9 @@ typedef struct dp_units_spec
 								 * NULL: they have none */
 	bool		single;			/* then: every row is a unit */
 	Size		name;			/* then: most bytes of a name */
+	bool		crossed;		/* kappa and m are about finer groups, the
+								 * crossings of rows (dp_units_set_crossing) */
+	int64		seed;			/* then: of their ranks */
 	dp_read_way unit;			/* how units are read */
 	bool		varlena;		/* of the unit */
 	int			ncolumns;
@@ -156,6 +183,8 @@ extern void dp_units_add(dp_bounder *bounder, int64 group, Datum unit,
 						 const Datum *values, const bool *nulls);
 extern void dp_units_set_name(dp_bounder *bounder, const char *name,
 							  Size length);
+extern void dp_units_set_crossing(dp_bounder *bounder, const char *crossing,
+								  Size length);
 extern void dp_units_finish(dp_bounder *bounder, dp_units_sink sink,
 							void *context);
 extern Size dp_units_record_bytes(const dp_units_spec *spec);

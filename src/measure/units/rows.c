@@ -43,11 +43,34 @@ words_in(const dp_units_job *job, const dp_units_record *record, int column)
 	return &record->words[Max(job->layout->word[column], 0)];
 }
 
+/* Of crossings that are in no group nothing is given. */
 static inline void
 give(const dp_units_job *job, int32 group, int column,
 	 const dp_units_part *part)
 {
-	job->sink(job->context, group, column, part);
+	if (group >= 0)
+		job->sink(job->context, group, column, part);
+}
+
+/*
+ * Whether what a unit has once in a group, a vote or the number of a column,
+ * has not been given for another crossing.  If two things share a hash, the
+ * one in the crossing of least rank is given.
+ */
+static bool
+is_first(const dp_units_rows *rows, int what)
+{
+	uint64		element = dp_units_rank(rows->cell, (uint64) what) | 1;
+	uint64		at;
+
+	if (rows->given == NULL)
+		return true;
+	for (at = element >> 1; rows->given->slots[at & rows->given->mask] != 0;
+		 at++)
+		if (rows->given->slots[at & rows->given->mask] == element)
+			return false;
+	rows->given->slots[at & rows->given->mask] = element;
+	return true;
 }
 
 /*
@@ -159,7 +182,19 @@ add_present(const dp_units_job *job, dp_units_rows *rows, int32 group,
 	dp_units_part part;
 
 	part.numbers[0] = 1;
-	if (count_rows(rows, column) > 0)
+	if (count_rows(rows, column) > 0 && is_first(rows, column))
+		give(job, group, column, &part);
+}
+
+static void
+add_place(const dp_units_job *job, dp_units_rows *rows, int32 group,
+		  int column)
+{
+	dp_units_part part;
+	int64		c = count_rows(rows, column);
+
+	part.numbers[0] = dp_units_size_place(c);
+	if (c > 0)
 		give(job, group, column, &part);
 }
 
@@ -587,28 +622,36 @@ dp_units_share_begin(const dp_units_job *job, dp_units_share *share)
 		share->wanted[i] = Min(share->left[i], job->spec->total);
 }
 
+#define VOTE (-1)				/* as columns, something given once */
+
 /*
  * Return the group's public number.  If it has a name, the unit casts its
- * vote; if names share a hash, all rows count under the least.
+ * vote.  If names or crossings share a hash, all rows count under the least
+ * group.
  */
 static int32
 open_group(const dp_units_job *job, dp_units_rows *rows)
 {
 	const dp_units_record *record;
-	int32		group = 0;
+	int32		group = PG_INT32_MAX;
 
 	if (job->votes != NULL)
 		dp_units_votes_begin(job->votes);
 	dp_units_rows_rewind(rows);
 	while ((record = dp_units_rows_next(rows)) != NULL)
 	{
-		group = record->group;
-		if (job->votes == NULL)
+		group = Min(group, record->group);
+		if (job->votes == NULL && !rows->layout->crossed)
 			break;
-		dp_units_votes_name(job->votes, group,
-							dp_units_record_name(rows->layout, record));
+		if (job->votes != NULL)
+			dp_units_votes_name(job->votes, record->group,
+								dp_units_record_name(rows->layout, record));
 	}
-	if (job->votes != NULL)
+	rows->cell = (uint64) (uint32) group;
+	if (job->votes == NULL || group < 0)
+		return group;
+	rows->cell = dp_units_votes_end_names(job->votes);
+	if (is_first(rows, VOTE))
 		dp_units_votes_cast(job->votes);
 	return group;
 }
@@ -654,6 +697,9 @@ dp_units_rows_add_up(const dp_units_job *job, dp_units_rows *rows)
 				break;
 			case DP_UNITS_DISTINCT:
 				rows_add_distinct(job, rows, group, i);
+				break;
+			case DP_UNITS_SIZE:
+				add_place(job, rows, group, i);
 				break;
 		}
 }

@@ -31,7 +31,8 @@
 typedef struct dp_units_record
 {
 	uint64		key;			/* of the unit, or of unit and group */
-	int32		group;			/* its public number */
+	int32		group;			/* its public number; -1: crossed, and the row
+								 * is in none */
 	uint32		present;		/* bit i: the row counts in column i < 32; or
 								 * see dp_units_layout.sized */
 	uint64		words[FLEXIBLE_ARRAY_MEMBER];
@@ -43,10 +44,13 @@ typedef struct dp_units_layout
 	bool		sized;			/* `present` is a record's size in bytes */
 	bool		named;			/* units are bytes */
 	bool		keyed;			/* groups have names */
+	bool		crossed;		/* rows have crossings */
 	int			hash;			/* keyed: word that stands for the group */
+	int			crossing;		/* crossed: word that stands for it */
 	int			marks;			/* word whose bit i stands for column 32 + i;
 								 * the next words go on */
-	int			words;			/* of all columns, with marks and hash */
+	int			words;			/* of all columns, with marks, hash and
+								 * crossing */
 	int			word[DP_UNITS_COLUMNS]; /* first of a column; -1: none */
 	uint32		used;			/* bits of the columns whose rows have weights
 								 * or are chosen: all but PRESENT */
@@ -87,12 +91,16 @@ dp_units_set_column(const dp_units_layout *layout, dp_units_record *record,
 		record->words[layout->marks + bit / 64] |= (uint64) 1 << bit % 64;
 }
 
-/* Whether the row counts in some column, other than as its unit. */
+/*
+ * Whether the row counts in some column, other than as its unit.  Of crossed
+ * rows all do: in one of several sets of groups a number of rows may be asked.
+ */
 static inline bool
 dp_units_is_used(const dp_units_layout *layout, const dp_units_record *record,
 				 int ncolumns)
 {
-	bool		used = (record->present & layout->used) != 0;
+	bool		used = layout->crossed ||
+	(record->present & layout->used) != 0;
 	int			i;
 
 	for (i = 0; i < dp_units_marks(ncolumns) && !used; i++)
@@ -139,11 +147,13 @@ dp_units_record_name(const dp_units_layout *layout,
 	return words;
 }
 
-/* Identifies a unit's group: groups with the same value are one. */
+/* Identifies a unit's group, or crossing: with the same value they are one. */
 static inline uint64
 dp_units_group_of(const dp_units_layout *layout,
 				  const dp_units_record *record)
 {
+	if (layout->crossed)
+		return record->words[layout->crossing];
 	return layout->keyed ? record->words[layout->hash] :
 		(uint64) (uint32) record->group;
 }
@@ -256,10 +266,10 @@ extern void dp_units_cursor_close(dp_units_cursor *cursor);
 #define DP_UNITS_DIVIDED ((Size) 1024 * 1024)
 #define DP_UNITS_DIVIDED_PIECE (16 * 1024)
 
-/* All words of columns, their marks, a hash; and dp_units_record_most. */
+/* All words of columns, marks, two hashes; and dp_units_record_most. */
 StaticAssertDecl(offsetof(dp_units_record, words) +
 				 sizeof(uint64) * (DP_UNITS_WORDS +
-								   DP_UNITS_COLUMNS / 64 + 3) +
+								   DP_UNITS_COLUMNS / 64 + 4) +
 				 DP_UNITS_UNIT_BYTES + DP_UNITS_NAME_BYTES <=
 				 DP_UNITS_DIVIDED_PIECE,
 				 "a row of all words does not fit into a piece");
@@ -339,6 +349,7 @@ extern void dp_units_votes_name(dp_units_votes *votes, int32 group,
 								const uint64 *name);
 extern void dp_units_votes_put(void *votes, int64 group, int column,
 							   const dp_units_part *part);
+extern uint64 dp_units_votes_end_names(dp_units_votes *votes);
 extern void dp_units_votes_cast(dp_units_votes *votes);
 extern void dp_units_votes_release(dp_units_votes *votes,
 								   const dp_units_releaser *teller,
@@ -415,6 +426,16 @@ typedef struct dp_units_share
 	int64	   *wanted;			/* how many of these are still to be chosen */
 } dp_units_share;
 
+/*
+ * What the unit has in groups of which it may keep several crossings, and is
+ * given once: numbers of units, votes.  A set, in slots of 0 or an element.
+ */
+typedef struct dp_units_given
+{
+	uint64	   *slots;
+	uint64		mask;			/* their number, a power of two, less 1 */
+} dp_units_given;
+
 /* Entries in memory, or the records of a partition that have the group. */
 typedef struct dp_units_rows
 {
@@ -426,6 +447,8 @@ typedef struct dp_units_rows
 	uint64		group;			/* dp_units_group_of */
 	bool		ranked;			/* keys are ranks of unit and group */
 	dp_units_share *share;		/* NULL: all groups together have at most T */
+	dp_units_given *given;		/* NULL: no other crossing is in the group */
+	uint64		cell;			/* stands for the group, in it */
 } dp_units_rows;
 
 static inline void

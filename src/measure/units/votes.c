@@ -65,6 +65,7 @@ votes_words_of(dp_units_kind kind)
 			return 2 * DP_PAIR_CELLS;
 		case DP_UNITS_ROWS:
 		case DP_UNITS_TOTALS:
+		case DP_UNITS_SIZE:
 			break;				/* not of groups with names (bounder.c) */
 	}
 	return 0;
@@ -150,9 +151,12 @@ put(dp_units_votes *votes, uint64 what)
 					   dp_units_record_size(&votes->layout, votes->record));
 }
 
-/* dp_units_votes_cast: the unit keeps the group that was named. */
-void
-dp_units_votes_cast(dp_units_votes *votes)
+/*
+ * dp_units_votes_end_names
+ *	  All names of the group are known: return a hash of the least.
+ */
+uint64
+dp_units_votes_end_names(dp_units_votes *votes)
 {
 	dp_units_record *record = votes->record;
 	const uint64 *name = record->words + votes->layout.words;
@@ -163,6 +167,13 @@ dp_units_votes_cast(dp_units_votes *votes)
 	bytes.length = (int64) name[0];
 	record->key = dp_units_rank(dp_units_hash(&bytes, votes->seed),
 								(uint64) (uint32) record->group);
+	return record->key;
+}
+
+/* dp_units_votes_cast: the unit keeps the group that was named. */
+void
+dp_units_votes_cast(dp_units_votes *votes)
+{
 	put(votes, VOTE);
 }
 

@@ -19,6 +19,8 @@
 #include "../../base/dp_base.h"
 #include "../../protect/dp_protect.h"
 
+struct dp_key;
+
 /* ---- a private block, which split/split_block.c makes ---- */
 
 /* Rows with a name in the inner query: a node (named_rows.c). */
@@ -56,8 +58,14 @@ typedef struct dp_block
 {
 	ExtensibleNode node;
 	Query	   *inner;			/* targets: keys, then the unit if `many`,
-								 * then the dp_ aggregates */
+								 * then the dp_ aggregates, then other keys */
 	List	   *keys;			/* of dp_key * */
+	List	   *others;			/* of dp_key *: if the block is one of GROUPING
+								 * SETS, the keys that others have */
+	List	   *crossing;		/* of int: then all keys, in an order that the
+								 * sets share; those of `others` follow those
+								 * of `keys`; else NIL */
+	int64		seed;			/* then: of ranks, the same for all sets */
 	List	   *key_conditions; /* of Node *: over several keys, as columns of
 								 * the release; a group for which one is not
 								 * true has no rows */
@@ -115,6 +123,24 @@ static inline int
 dp_rowsets_first_aggregate(const dp_block *block)
 {
 	return list_length(block->keys) + (block->many ? 1 : 0);
+}
+
+/* The n-th key of the block, or of other sets. */
+static inline const struct dp_key *
+dp_rowsets_key(const dp_block *block, int n)
+{
+	int			own = list_length(block->keys);
+
+	return n < own ? list_nth(block->keys, n) :
+		list_nth(block->others, n - own);
+}
+
+/* The keys of other sets, as targets of an inner query of the block. */
+static inline List *
+dp_rowsets_other_targets(const dp_block *block, const Query *inner)
+{
+	return list_copy_tail(inner->targetList, list_length(inner->targetList) -
+						  list_length(block->others));
 }
 
 /* The call of the n-th dp_ aggregate. */

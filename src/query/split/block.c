@@ -49,6 +49,9 @@ static const dp_node_field value_fields[] = {
 static const dp_node_field block_fields[] = {
 	BLOCK_FIELD(DP_FIELD_NODE, inner),
 	BLOCK_FIELD(DP_FIELD_NODE, keys),
+	BLOCK_FIELD(DP_FIELD_NODE, others),
+	BLOCK_FIELD(DP_FIELD_NODE, crossing),
+	BLOCK_FIELD(DP_FIELD_INTEGER, seed),
 	BLOCK_FIELD(DP_FIELD_NODE, key_conditions),
 	BLOCK_FIELD(DP_FIELD_NODE, values),
 	BLOCK_FIELD(DP_FIELD_NODE, publics),

@@ -321,7 +321,7 @@ dp_split_write_canonical(const dp_block *block, dp_constants constants)
 		trees = lappend(trees, ((const dp_joined *) lfirst(lc))->query);
 
 	/* for such a key the inner query computes only the column */
-	foreach(lc, block->keys)
+	foreach(lc, list_concat_copy(block->keys, block->others))
 		if (((const dp_key *) lfirst(lc))->kind == DP_KEY_IMAGE)
 			trees = lappend(trees, ((const dp_key *) lfirst(lc))->image);
 	text = nodeToString(canonical_mutator((Node *) trees, &c));

@@ -526,10 +526,49 @@ split_block_value_of(const dp_key *key, Node *base, Expr *target)
 	return declared ? NULL : same_type(base, target);
 }
 
+/* What a grouping expression is, beside a key. */
+typedef struct split_key
+{
+	Node	   *base;			/* what it follows from, over base columns */
+	Node	   *values;			/* a column of joined rows that equals it */
+	Expr	   *computed;		/* what the inner query computes */
+} split_key;
+
+/* Classify a target as a key of the block. */
+static dp_refusal *
+make_key(dp_splitter *s, const dp_block *block, const TargetEntry *target,
+		 dp_key *key, split_key *out)
+{
+	List	   *conjuncts = dp_keys_conjuncts(s->query);
+	Node	   *expression = dp_rowsets_hoist((Node *) target->expr,
+											  &s->rowset);
+	dp_refusal *refusal = dp_expressions_check(expression);
+	bool		nullable;
+
+	if (refusal != NULL)
+		return refusal;
+	out->base = dp_rowsets_base(s->query, expression);
+	refusal = dp_keys_classify((Node *) target->expr, out->base,
+							   dp_rowsets_relation_of(&s->rowset, out->base,
+													  &nullable),
+							   key);
+	refusal = dp_keys_find_key_conditions(conjuncts, out->base, key, refusal);
+	out->computed = (Expr *) expression;
+	refusal = dp_keys_classify_image(s->query, out->base, key, refusal,
+									 &out->computed);
+	refusal = dp_keys_classify_joined(block, out->base, conjuncts,
+									  s->conditions, key, &out->values,
+									  refusal);
+	refusal = dp_keys_classify_undeclared((Node *) target->expr, key,
+										  refusal);
+	if (refusal == NULL && nullable && key->values == NULL)
+		set_nullable(key, IsA(out->base, NullTest));
+	return refusal;
+}
+
 static dp_refusal *
 split_block_add_keys(dp_splitter *s, Query *inner, dp_block *block)
 {
-	List	   *conjuncts = dp_keys_conjuncts(s->query);
 	List	   *bases = NIL;
 	List	   *joined = NIL;
 	ListCell   *lc;
@@ -540,52 +579,96 @@ split_block_add_keys(dp_splitter *s, Query *inner, dp_block *block)
 		TargetEntry *copy;
 		dp_refusal *refusal;
 		dp_key	   *key;
-		Node	   *expression;
-		Node	   *base;
-		Node	   *values;
-		Expr	   *computed;
-		bool		nullable;
+		split_key	found;
 
 		if (!split_block_is_grouped(s->query, target))
 			continue;
-		expression = dp_rowsets_hoist((Node *) target->expr, &s->rowset);
-		refusal = dp_expressions_check(expression);
-		if (refusal != NULL)
-			return refusal;
 		key = dp_make_node(dp_key);
-		base = dp_rowsets_base(s->query, expression);
-		refusal = dp_keys_classify((Node *) target->expr, base,
-								   dp_rowsets_relation_of(&s->rowset, base,
-														  &nullable),
-								   key);
-		refusal = dp_keys_find_key_conditions(conjuncts, base, key, refusal);
-		computed = (Expr *) expression;
-		refusal = dp_keys_classify_image(s->query, base, key, refusal,
-										 &computed);
-		refusal = dp_keys_classify_joined(block, base, conjuncts,
-										  s->conditions, key, &values,
-										  refusal);
-		refusal = dp_keys_classify_undeclared((Node *) target->expr, key,
-											  refusal);
+		refusal = make_key(s, block, target, key, &found);
 		if (refusal != NULL)
 			return refusal;
-		if (nullable && key->values == NULL)
-			set_nullable(key, IsA(base, NullTest));
 		block->keys = lappend(block->keys, key);
 		s->keys = lappend(s->keys, target->expr);
-		bases = lappend(bases, split_block_value_of(key, base, target->expr));
-		joined = lappend(joined, same_type(values, target->expr));
+		bases = lappend(bases, split_block_value_of(key, found.base,
+													target->expr));
+		joined = lappend(joined, same_type(found.values, target->expr));
 		split_block_add_column(s, target->resname ? target->resname : "key",
 							   (Node *) target->expr);
 		copy = dp_rowsets_add_target(&inner->targetList,
-									 copyObject((Node *) computed),
+									 copyObject((Node *) found.computed),
 									 target->resname ?
 									 target->resname : "key");
 		copy->ressortgroupref = target->ressortgroupref;
 	}
-	block->key_conditions = dp_keys_conditions(bases, conjuncts);
+	block->key_conditions = dp_keys_conditions(bases,
+											   dp_keys_conjuncts(s->query));
 	s->combined = dp_keys_join(block, joined, s->conditions);
 	return NULL;
+}
+
+/* Add a key of another set; returns its number, or -1 for a constant. */
+static int
+add_other_key(dp_splitter *s, dp_block *block, const TargetEntry *target)
+{
+	dp_key	   *key = dp_make_node(dp_key);
+	split_key	found;
+
+	s->refusal = make_key(s, block, target, key, &found);
+	if (s->refusal != NULL || key->kind == DP_KEY_CONSTANT)
+		return -1;
+	block->others = lappend(block->others, key);
+	s->others = lappend(s->others, found.computed);
+	return list_length(block->keys) + list_length(block->others) - 1;
+}
+
+/*
+ * If the block is one of GROUPING SETS, find the keys of all sets among its
+ * last targets (dp_transparent_split_sets), which are taken off: of its own
+ * keys the numbers, and others, which become keys that only bound rows.
+ */
+static dp_refusal *
+add_crossing(dp_splitter *s, dp_block *block)
+{
+	List	   *own = NIL;
+	ListCell   *lc;
+
+	foreach(lc, s->query->targetList)
+	{
+		TargetEntry *target = lfirst(lc);
+		int			n;
+
+		if (!target->resjunk || target->ressortgroupref != 0)
+		{
+			own = lappend(own, target);
+			continue;
+		}
+		n = IsA(target->expr, Const) ?
+			DatumGetInt32(((Const *) target->expr)->constvalue) :
+			add_other_key(s, block, target);
+		if (s->refusal != NULL)
+			return s->refusal;
+		if (n >= 0 && dp_rowsets_key(block, n)->kind != DP_KEY_CONSTANT)
+			block->crossing = lappend_int(block->crossing, n);
+	}
+	s->query->targetList = own;
+	return NULL;
+}
+
+/* One row of a unit, and lists of conditions, need no crossing. */
+static void
+end_crossing(dp_splitter *s, dp_block *block)
+{
+	bool		bounded = s->rowset.many;
+	ListCell   *lc;
+
+	foreach(lc, block->values)
+		if (((const dp_value *) lfirst(lc))->kind == DP_AGG_CONDITIONS)
+			bounded = false;
+	if (!bounded)
+		block->others = block->crossing = s->others = NIL;
+	foreach(lc, s->others)
+		(void) dp_rowsets_add_target(&block->inner->targetList, lfirst(lc),
+									 "key");
 }
 
 /*
@@ -949,6 +1032,8 @@ dp_split_one(Query *query, List *cte_stack, dp_block **block,
 	b->inner = make_inner(query);
 	refusal = split_block_add_keys(&s, b->inner, b);
 	if (refusal == NULL)
+		refusal = add_crossing(&s, b);
+	if (refusal == NULL)
 		refusal = split_block_add_unit(&s, b->inner, b);
 	if (refusal == NULL)
 		dp_split_add_sizes(&s, b);
@@ -956,6 +1041,7 @@ dp_split_one(Query *query, List *cte_stack, dp_block **block,
 		refusal = add_aggregates(&s, b->inner, b);
 	if (refusal == NULL)
 		add_narrowing(&s, b);
+	end_crossing(&s, b);
 	if (refusal == NULL)
 		refusal = dp_rowsets_check_naming(query, &s.rowset, s.keys, written);
 	if (refusal == NULL)

@@ -44,6 +44,8 @@ typedef struct dp_splitter
 	dp_rowset	rowset;
 	List	   *conditions;		/* of dp_join_condition * */
 	List	   *keys;			/* of Node *: grouping expressions */
+	List	   *others;			/* of Expr *: keys of other sets, as targets
+								 * of the inner query */
 	List	   *combined;		/* of Node *: conditions on released keys */
 	List	   *aggregates;		/* of Aggref *: distinct, level 0 */
 	List	   *sizes;			/* of int, one for each, as in dp_value; or

@@ -10,7 +10,11 @@
  *						UNION ALL SELECT NULL, count(*) FROM patients)
  *	  AS sets (k, n) ORDER BY 1
  *
- * Each set is a release with its own price.
+ * Each set is a release with its own price.  But how many rows of a unit count
+ * is decided once, by the combination of all keys, so that what is counted in
+ * a set adds up to what is counted in a coarser one (doc/theory.md T170): each
+ * level has the keys of all sets as further targets, which splitting a block
+ * finds.
  */
 #include "postgres.h"
 
@@ -171,6 +175,32 @@ make_set(const Query *query, const set_split *s, const List *set)
 
 /* ---- all of them ---- */
 
+/*
+ * Add the keys of all sets to a level, in their order: for its own ones their
+ * numbers.  No other target is resjunk and of no clause.
+ */
+static void
+add_all_keys(Query *level, const set_split *s, const List *set)
+{
+	int			n = 0;
+	ListCell   *lc;
+	ListCell   *reference;
+
+	forboth(lc, s->keys, reference, s->references)
+	{
+		bool		own = list_member_int(set, lfirst_int(reference));
+		Node	   *key = copyObject(lfirst(lc));
+
+		IncrementVarSublevelsUp(key, SET_DEPTH, 1);
+		if (own)
+			key = (Node *) makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
+									 Int32GetDatum(n++), false, true);
+		if (!IsA(lfirst(lc), Const))
+			dp_rowsets_add_target(&level->targetList, key,
+								  "key")->resjunk = true;
+	}
+}
+
 static Query *
 make_union(const List *levels)
 {
@@ -284,6 +314,7 @@ dp_transparent_split_sets(Query *query, List **levels)
 	Node	   *having;
 	Query	   *copy;
 	ListCell   *lc;
+	ListCell   *level;
 
 	*levels = NIL;
 	if (!query->hasAggs || query->setOperations != NULL ||
@@ -311,6 +342,8 @@ dp_transparent_split_sets(Query *query, List **levels)
 	*query = *copy;
 	dp_compat_replace_entries(query,
 							  dp_rowsets_subquery_entry(make_union(*levels)));
+	forboth(lc, sets, level, *levels)
+		add_all_keys(lfirst(level), &s, lfirst(lc));
 	query->jointree = makeFromExpr(list_make1(dp_rowsets_make_item(1)),
 								   having);
 	query->targetList = targets;

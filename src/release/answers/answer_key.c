@@ -338,8 +338,11 @@ append_keys(StringInfo out, const dp_release_spec *spec)
 
 	foreach(lc, spec->settled_keys)
 		appendStringInfo(out, "\nkey %s", dp_split_write_key(lfirst(lc)));
-	for (i = 0; i < spec->nkeys; i++)
+	for (i = 0; i < list_length(spec->settled_keys); i++)
 		append_domain(out, spec->domains[i]);
+	appendStringInfoString(out, "\ncrossing");
+	foreach(lc, spec->block->crossing)
+		appendStringInfo(out, " %d", lfirst_int(lc));
 }
 
 /* ---- what it costs and how it is noised ---- */
@@ -394,7 +397,9 @@ append_trees(StringInfo out, const dp_answer_asked *asked)
 	Query		rows = *asked->inner;
 	ListCell   *lc;
 
-	rows.targetList = list_copy_head(rows.targetList, groups);
+	rows.targetList =
+		list_concat(list_copy_head(rows.targetList, groups),
+					dp_rowsets_other_targets(asked->spec->block, &rows));
 	rows.hasAggs = false;
 	appendStringInfo(out, "\ninner %s", dp_split_write_tree((Node *) &rows));
 	foreach(lc, asked->scans)

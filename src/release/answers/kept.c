@@ -238,6 +238,9 @@ dp_answers_follows_from_plan(const dp_release_spec *spec,
 	foreach(lc, block->keys)
 		if (!is_plain(lfirst(lc)))
 			return false;
+	foreach(lc, block->others)
+		if (!is_plain(lfirst(lc)))
+			return false;
 	return true;
 }
 

@@ -132,6 +132,8 @@ value_name(const dp_measure *measure)
 	StringInfoData text;
 	const char *letter;
 
+	if (measure->ops->kind == DP_AGG_UNIT_ROWS)
+		return pstrdup(measure->ops->name);
 	if (aggregate->args == NIL && measure->value->of_units)
 		return psprintf("%s(DISTINCT unit)",
 						get_func_name(aggregate->aggfnoid));
@@ -387,7 +389,8 @@ dp_explain_remember(const dp_release_spec *spec,
 	foreach(lc, list_union_oid(NIL, spec->block->relids))
 		if (OidIsValid(lfirst_oid(lc)))
 			past->relations[past->nrelations++] = lfirst_oid(lc);
-	if (spec->many && !spec->block->single)
+	if (spec->many && !spec->block->single &&
+		!dp_prepare_measures_rows(spec->block))
 	{
 		past->bounds[0] = spec->max_total;
 		past->bounds[1] = spec->max_keys;
@@ -673,9 +676,9 @@ lacking_text(const dp_limit *limit, const dp_spent *spent,
 }
 
 static char *
-batch_text(const dp_ledger_preview *preview)
+batch_text(const dp_ledger_preview *preview, int queries)
 {
-	if (preview->batch_used >= preview->batch_queries)
+	if (preview->batch_used > preview->batch_queries - queries)
 		return psprintf("batch " INT64_FORMAT " is used up, the query would "
 						"be refused", preview->batch);
 	return psprintf("batch " INT64_FORMAT " has paid for it; %d of %d "
@@ -684,13 +687,24 @@ batch_text(const dp_ledger_preview *preview)
 					preview->batch_queries);
 }
 
+/* What a release costs together with the one that measures its bound. */
+static dp_charge
+whole_charge(const dp_release_spec *spec)
+{
+	dp_charge	whole = spec->charge;
+
+	dp_prepare_add_measuring(spec, &whole);
+	return whole;
+}
+
 /* What remains of the budget: after this charge, or if `charged`, now. */
 static char *
 budget_text(const dp_release_spec *spec, dp_ledger_standing *standing,
 			bool charged)
 {
 	const dp_charge none = {0};
-	bool		pure = spec->charge.epsilon != DP_FIXED_INFINITE;
+	dp_charge	whole = whole_charge(spec);
+	bool		pure = whole.epsilon != DP_FIXED_INFINITE;
 	dp_ledger_request request;
 	dp_ledger_preview preview;
 	dp_limit   *limit = &standing->limit;
@@ -700,11 +714,12 @@ budget_text(const dp_release_spec *spec, dp_ledger_standing *standing,
 	int64		calls;
 
 	dp_prepare_request(spec, &request);
+	request.charge = whole;
 	dp_ledger_read_preview(&request, &preview);
 	if (!standing->found)
 		return pstrdup("none");
 	if (!charged && preview.batch != 0)
-		return batch_text(&preview);
+		return batch_text(&preview, spec->measuring != NULL ? 2 : 1);
 	if (standing->exempt)
 		return pstrdup("exempt from limits, recorded");
 	initStringInfo(&text);
@@ -735,7 +750,7 @@ budget_text(const dp_release_spec *spec, dp_ledger_standing *standing,
 										charged ? 0 : charge->delta),
 						 spec->part.partition != 0 ? "at least " : "",
 						 calls_after(limit, spent, charged ? &none : charge,
-									 &spec->charge));
+									 &whole));
 	if (standing->renews)
 		appendStringInfo(&text, ", renews %s",
 						 timestamptz_to_str(standing->renewal));
@@ -862,7 +877,8 @@ bounds_origin_text(const dp_unit_bounds *b)
 	}			origins[] = {
 		{DP_BOUND_PROFILE, "from the profile", "of"},
 		{DP_BOUND_DECLARED, "declared", "for"},
-		{DP_BOUND_SET, "set"}
+		{DP_BOUND_SET, "set"},
+		{DP_BOUND_MEASURED, "measured"}
 	};
 	StringInfoData text;
 	int			i;
@@ -888,29 +904,36 @@ static char *
 unit_bound_text(const dp_release_spec *spec)
 {
 	dp_unit_bounds b = {0};
+	bool		grouped = spec->nkeys > 0 || spec->block->crossing != NIL;
 	char	   *text;
 
 	if (!spec->block->single)
-		b = spec->bounds;
-	if (spec->nkeys == 0)
+		b = spec->measuring == NULL ? spec->bounds :
+			dp_prepare_use_measured(&spec->measuring->bounds);
+	if (spec->measuring != NULL && spec->measuring->total == 0)
+		return "max_total is measured when the query runs; errors are for "
+			"one row of a unit, and as many times as large as rows count";
+	if (!grouped)
 		b.keys_from = DP_BOUND_IMPLIED;
-	if (spec->nkeys == 0 && b.rows_from != DP_BOUND_IMPLIED &&
+	if (!grouped && b.rows_from != DP_BOUND_IMPLIED &&
 		b.rows <= b.total)
 		b.total_from = DP_BOUND_IMPLIED;
-	else if (spec->nkeys == 0)
+	else if (!grouped)
 		b.rows_from = DP_BOUND_IMPLIED;
 	b.rows = spec->max_rows;
 	b.keys = spec->max_keys;
 	b.total = spec->max_total;
 	if (dp_joined_counts_rows(spec->block))
-		text = dp_protect_bounds_text(&b, spec->nkeys > 0);
+		text = dp_protect_bounds_text(&b, grouped);
 	else if (spec->nkeys == 0)
 		return "a unit counts once";
 	else
 		text = psprintf("a unit counts once in each of at most " INT64_FORMAT
 						" group%s", b.keys, b.keys == 1 ? "" : "s");
-	return psprintf("%s%s%s", text, spec->undeclared && spec->max_keys > 1 ?
+	return psprintf("%s%s%s%s", text, spec->undeclared && spec->max_keys > 1 ?
 					", and no more than are released" : "",
+					spec->block->others != NIL ?
+					", by the keys of all sets" : "",
 					bounds_origin_text(&b));
 }
 
@@ -930,6 +953,17 @@ left_out_text(const dp_release_spec *spec)
 	return psprintf("about %.0f of %.0f rows or more (%.0f%%)",
 					about(spec->left_out), about(spec->all_rows),
 					100 * spec->left_out / spec->all_rows);
+}
+
+/* The release that measures the bound, and its price. */
+static char *
+measured_text(const dp_release_spec *rows, bool stored)
+{
+	dp_description d = run_describe(rows, 0);
+
+	return psprintf("units are counted by their rows before, %s noise, %s",
+					d.mechanism, stored ? "stored, no charge" :
+					charge_text(&rows->charge));
 }
 
 /* The protected relations that are read, each once. */
@@ -1075,6 +1109,7 @@ dp_explain_release(const dp_release_spec *spec, bool charged,
 				   TimestampTz stored_at, EState *estate, ExplainState *es)
 {
 	char	   *large = dp_prepare_large_text(spec);
+	dp_charge	whole = whole_charge(spec);
 	dp_ledger_standing standing;
 	int			i;
 
@@ -1116,6 +1151,10 @@ dp_explain_release(const dp_release_spec *spec, bool charged,
 		ExplainPropertyText("Rows Left Out",
 							psprintf("%s by the profile, before WHERE",
 									 left_out_text(spec)), es);
+	if (spec->measuring != NULL)
+		ExplainPropertyText("Bound Measured",
+							measured_text(spec->measuring->rows,
+										  spec->measuring->stored), es);
 	if (dp_prepare_disjoint_text(spec) != NULL)
 		ExplainPropertyText("Disjoint", dp_prepare_disjoint_text(spec), es);
 	if (dp_aggregates_cost_text(spec) != NULL)
@@ -1129,7 +1168,7 @@ dp_explain_release(const dp_release_spec *spec, bool charged,
 	if (stored_at != 0)
 		ExplainPropertyText("Answer", answer_text(stored_at), es);
 	else
-		ExplainPropertyText("Charge", charge_text(&spec->charge), es);
+		ExplainPropertyText("Charge", charge_text(&whole), es);
 	if (spec->part.partition != 0)
 		ExplainPropertyText("Part",
 							psprintf("one value of column %s; all of them "

@@ -52,6 +52,40 @@ extern const char *dp_prepare_mechanism_name(const dp_measure *measure);
 extern void dp_prepare_request(const dp_release_spec *spec,
 							   dp_ledger_request *request);
 
+/* ---- quarters.c ---- */
+
+/* Quarters of its price that a query pays whose total is measured. */
+#define DP_QUARTERS_MEASURED 3
+
+/*
+ * What is prepared for a query whose total the query itself measures, with
+ * what it was prepared from.
+ */
+typedef struct dp_measuring
+{
+	dp_block   *block;
+	const dp_ledger_standing *standing;
+	List	   *arguments;
+	List	   *domains;
+	dp_unit_bounds bounds;
+	Snapshot	snapshot;
+	dp_release_spec *rows;		/* the release that measures it */
+	bool		stored;			/* its answer was stored, and paid for then */
+	int64		total;			/* what was chosen; 0: it has not run */
+} dp_measuring;
+
+extern void dp_prepare_add_measuring(const dp_release_spec *spec,
+									 dp_charge *sum);
+extern bool dp_prepare_measures_rows(const dp_block *block);
+extern dp_unit_bounds dp_prepare_use_measured(const dp_unit_bounds *bounds);
+
+/* ---- measured_bound.c ---- */
+extern dp_release_spec *dp_prepare_measured(dp_measuring *measuring,
+											int *location);
+extern dp_release_spec *dp_prepare_take_total(const dp_release_spec *spec,
+											  const int64 *counts,
+											  bool stored);
+
 /* ---- price.c ---- */
 
 extern char *dp_prepare_disjoint_text(const dp_release_spec *spec);

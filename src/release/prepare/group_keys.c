@@ -407,8 +407,9 @@ settle_key(const dp_key *key, ParamListInfo params)
 
 /*
  * dp_prepare_decide_keys
- *	  A dp_domain * for each key of the block.  Errors: 54000 too many values;
- *	  55000 a declaration is gone; those of reading the values of joined keys.
+ *	  A dp_domain * for each key of the block, then for block->others.  Errors:
+ *	  54000 too many values; 55000 a declaration is gone; those of reading the
+ *	  values of joined keys.
  *
  * *settled: list of dp_key *, the keys with constants for parameters, clocks
  * and users, by which rows are assigned to keys.
@@ -416,11 +417,12 @@ settle_key(const dp_key *key, ParamListInfo params)
 List *
 dp_prepare_decide_keys(const dp_block *block, EState *estate, List **settled)
 {
+	List	   *keys = list_concat_copy(block->keys, block->others);
 	List	   *domains = NIL;
 	ListCell   *lc;
 
 	*settled = NIL;
-	foreach(lc, block->keys)
+	foreach(lc, keys)
 	{
 		dp_key	   *key = settle_key(lfirst(lc), estate->es_param_list_info);
 

@@ -120,6 +120,32 @@ prepare_estimate_units(const dp_release_spec *spec, const Aggref *aggregate)
 		Max(spec->max_total, 1);
 }
 
+/*
+ * Set how much of a unit counts in a value's groups.  A group of a set that
+ * lacks some keys may have several crossings (doc/theory.md T170).
+ */
+static void
+set_contribution(const dp_release_spec *spec, dp_measure *measure)
+{
+	const dp_block *block = spec->block;
+	dp_contribution *c = &measure->contribution;
+
+	if (spec->many && measure->ops->add == NULL)
+		elog(ERROR, "rows of units cannot be bounded for dp_%s",
+			 measure->ops->name);
+	c->many = spec->many;
+	c->once = !spec->many || block->single || dp_rowsets_groups_once(block);
+	c->kappa = !spec->many ? 1 : spec->undeclared ? spec->max_keys :
+		Max(Min(spec->max_keys, spec->groups), 1);
+	c->total = spec->many ? spec->max_total : 1;
+	c->rows = !spec->many ? 1 : block->others != NIL ? c->total :
+		spec->max_rows;
+	c->grouped = block->keys != NIL;
+	c->replace = spec->replace_one;
+	measure->quarters = spec->quarters;
+	measure->units = prepare_estimate_units(spec, measure->aggregate);
+}
+
 static void
 prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 				const dp_ledger_standing *standing, dp_measure *measure)
@@ -158,24 +184,6 @@ prepare_measure(const dp_release_spec *spec, int n, const List *publics,
 		measure->argument_type = getBaseType(exprType((Node *)
 													  argument->expr));
 	}
-}
-
-/* Set how much of a unit the measurement sees. */
-static void
-set_contribution(const dp_release_spec *spec, dp_measure *measure)
-{
-	if (spec->many && measure->ops->add == NULL)
-		elog(ERROR, "rows of units cannot be bounded for dp_%s",
-			 measure->ops->name);
-	measure->contribution.many = spec->many;
-	measure->contribution.once = !spec->many || spec->block->single ||
-		dp_rowsets_groups_once(spec->block);
-	measure->contribution.kappa = spec->many ? spec->max_keys : 1;
-	measure->contribution.rows = spec->many ? spec->max_rows : 1;
-	measure->contribution.total = spec->many ? spec->max_total : 1;
-	measure->contribution.replace = spec->replace_one;
-	measure->contribution.grouped = spec->block->keys != NIL;
-	measure->units = prepare_estimate_units(spec, measure->aggregate);
 }
 
 /*
@@ -270,7 +278,7 @@ larger_bounds(const dp_block *block, const Bitmapset *leaves,
 			continue;
 		relation = dp_rights_look_up(block, relid);
 		own = dp_protect_contribution(relation);
-		if (OidIsValid(own.missing))
+		if (OidIsValid(own.missing) && dp_setting_bounds == DP_SETTING_AUTO)
 			(void) dp_protect_profile_rows(relid, outlook, &own);
 		combine_bounds(&bounds, &own, take_larger);
 		if (OidIsValid(own.declared))
@@ -353,6 +361,8 @@ dp_prepare_unit_bounds(const dp_block *block, const dp_outlook *outlook)
 	}
 	if (list_length(declared) == 1)
 		sum.declared = linitial_oid(declared);
+	if (dp_setting_bounds == DP_SETTING_MEASURE)
+		sum.measured = 1;
 	apply_setting(dp_setting_max_rows, &sum.rows, &sum.rows_from);
 	apply_setting(dp_setting_max_keys, &sum.keys, &sum.keys_from);
 	apply_setting(dp_setting_max_total, &sum.total, &sum.total_from);
@@ -405,9 +415,10 @@ dp_prepare_raise_unbounded(const dp_block *block, Oid relid,
 					 "dp_declare(%s, max_total => 50);  Or the owner has a "
 					 "bound measured with noise, for a price: SELECT * FROM "
 					 "dp_profile(%s, apply => true);  For your own queries: "
-					 "SET dp_pg.max_total = 50;%s",
+					 "SET dp_pg.max_total = 50;%s%s",
 					 quote_literal_cstr(name), quote_literal_cstr(name),
-					 without)));
+					 spec == NULL ? "" : "  Or let a quarter of their price "
+					 "measure one: SET dp_pg.bounds = measure;", without)));
 }
 
 /*
@@ -419,7 +430,30 @@ needs_bound(const dp_release_spec *spec, const dp_unit_bounds *bounds)
 {
 	return !dp_prepare_is_free(spec) &&
 		(dp_joined_counts_rows(spec->block) ||
-		 ((spec->undeclared || spec->groups > 1) && bounds->keys == 0));
+		 ((spec->undeclared || spec->groups > 1 ||
+		   spec->block->crossing != NIL) && bounds->keys == 0));
+}
+
+/* Most groups, or crossings, that a unit may have rows in and that count. */
+static int64
+most_groups(const dp_release_spec *spec)
+{
+	int64		most = spec->undeclared ? DP_RELEASED_KEYS_MAX : spec->groups;
+	ListCell   *lc;
+
+	if (spec->block->crossing != NIL)
+		most = 1;
+	foreach(lc, spec->block->crossing)
+	{
+		int			i = lfirst_int(lc);
+		int64		size = dp_domains_size(spec->domains[i]);
+
+		if (dp_rowsets_key(spec->block, i)->kind == DP_KEY_UNDECLARED ||
+			size >= DP_RELEASED_KEYS_MAX)
+			return DP_RELEASED_KEYS_MAX;
+		most = Min(most * (size + 1), DP_RELEASED_KEYS_MAX);
+	}
+	return most;
 }
 
 /*
@@ -431,6 +465,7 @@ set_unit_bounds(dp_release_spec *spec)
 {
 	const dp_block *block = spec->block;
 	const dp_unit_bounds *bounds = &spec->bounds;
+	dp_unit_bounds measured;
 	bool		predicates = block->values != NIL &&
 		((const dp_value *) linitial(block->values))->kind ==
 		DP_AGG_CONDITIONS;
@@ -445,13 +480,18 @@ set_unit_bounds(dp_release_spec *spec)
 						   "possible.", DP_UNITS_COLUMNS),
 				 errhint("Ask in several queries.")));
 	if (OidIsValid(bounds->missing) && needs_bound(spec, bounds))
-		dp_prepare_raise_unbounded(block, bounds->missing, spec);
+	{
+		if (bounds->measured == 0)
+			dp_prepare_raise_unbounded(block, bounds->missing, spec);
+		measured = dp_prepare_use_measured(bounds);
+		bounds = &measured;
+	}
+	spec->quarters = dp_prepare_quarters(block, bounds);
 	spec->many = true;
 	spec->max_total = Max(bounds->total > 0 ? bounds->total : bounds->keys, 1);
 	spec->max_rows = predicates ? spec->max_total :
 		Min(Max(bounds->rows, 1), spec->max_total);
-	spec->max_keys = Max(Min(bounds->keys, spec->undeclared ?
-							 DP_RELEASED_KEYS_MAX : spec->groups), 1);
+	spec->max_keys = Max(Min(bounds->keys, most_groups(spec)), 1);
 	/* units are counted in no more groups than they may have rows (T106) */
 	if (block->least > 0)
 		spec->max_keys = Min(spec->max_keys, spec->max_total);
@@ -462,18 +502,22 @@ set_unit_bounds(dp_release_spec *spec)
 static char *
 key_column(const dp_block *block)
 {
-	const dp_key *key = list_length(block->keys) == 1 ?
-		linitial(block->keys) : NULL;
+	const dp_key *key = list_length(block->keys) == 1 &&
+		block->crossing == NIL ? linitial(block->keys) : NULL;
 
 	return key == NULL || key->attnum <= 0 || key->relid != block->relid ?
 		NULL : get_attname(key->relid, key->attnum, true);
 }
 
-/* What the noise of the release will be, in prices and numbers of groups. */
+/*
+ * What the noise of the release will be, in prices and numbers of groups: the
+ * same for all of GROUPING SETS, so that they have the same bounds.
+ */
 static dp_outlook
 look_out(const dp_release_spec *spec)
 {
-	dp_outlook	o = {0};
+	dp_outlook	o = {.counts_units = spec->undeclared};
+	bool		sets = spec->block->crossing != NIL;
 	int			i;
 
 	for (i = 0; i < spec->nmeasures; i++)
@@ -483,13 +527,12 @@ look_out(const dp_release_spec *spec)
 		o.noise = Max(o.noise, measure->unit_noise);
 		o.counts_units |= measure->value->of_units;
 	}
-	if (spec->nmeasures == 0)
+	if (spec->nmeasures == 0 || sets)
 		o = usual_outlook();
 	o.gaussian = dp_setting_mechanism == DP_SETTING_GAUSSIAN;
 	if (spec->replace_one)
 		o.noise *= o.gaussian ? sqrt(2) : 2;
-	o.counts_units |= spec->undeclared;
-	o.groups = Max(spec->held, 1);
+	o.groups = sets ? most_groups(spec) : Max(spec->held, 1);
 	o.key = key_column(spec->block);
 	return o;
 }
@@ -591,9 +634,10 @@ dp_prepare_release(dp_block *block, const dp_ledger_standing *standing,
 	spec->least = standing->exempt ? 0 : block->least;
 	spec->nmeasures = list_length(block->values);
 	spec->measures = palloc0(sizeof(dp_measure) * Max(spec->nmeasures, 1));
-	spec->nkeys = list_length(domains);
-	spec->domains = palloc0(sizeof(dp_domain *) * Max(spec->nkeys, 1));
-	for (i = 0; i < spec->nkeys; i++)
+	spec->nkeys = list_length(block->keys);
+	spec->domains = palloc0(sizeof(dp_domain *) *
+							Max(list_length(domains), 1));
+	for (i = 0; i < list_length(domains); i++)
 		spec->domains[i] = list_nth(domains, i);
 	dp_prepare_find_large_keys(spec);
 	block = spec->block;
@@ -624,6 +668,10 @@ dp_prepare_release(dp_block *block, const dp_ledger_standing *standing,
 		spec->bounds = dp_prepare_unit_bounds(block, &outlook);
 	}
 	set_unit_bounds(spec);
+	for (i = 0; i < spec->nmeasures; i++)
+		if (spec->quarters == DP_QUARTERS_MEASURED)
+			dp_aggregates_take_quarters(spec->quarters,
+										&spec->measures[i].epsilon);
 	if (bounds == NULL)
 		set_left_out(spec);
 	if (spec->undeclared)
@@ -834,6 +882,7 @@ dp_prepare_check_prices(const dp_release_spec *spec,
 								  spec->measures[i].delta);
 	}
 	dp_prepare_add_values(spec, prices, &asked);
+	dp_prepare_add_measuring(spec, &asked);
 	if (dp_accounting_fixed_add(asked.epsilon,
 								lost) < dp_ledger_floor(standing))
 		dp_ledger_check_floor(standing, spec->block->dataset, asked.epsilon);
@@ -906,6 +955,7 @@ dp_prepare_request(const dp_release_spec *spec, dp_ledger_request *request)
 	strlcpy(request->mechanism, mechanism_text(spec),
 			DP_MECHANISM_LENGTH);
 	request->charge = spec->charge;
+	request->also = spec->also;
 	request->releases = dp_prepare_count_values(spec);
 	request->fingerprint = spec->block->fingerprint;
 	request->replace_one = spec->replace_one;

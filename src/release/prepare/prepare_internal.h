@@ -16,6 +16,10 @@
 #include "../../math/accounting/dp_accounting.h"
 #include "../../measure/aggregates/dp_aggregates.h"
 
+/* ---- quarters.c ---- */
+extern int	dp_prepare_quarters(const dp_block *block,
+								const dp_unit_bounds *bounds);
+
 /* ---- price.c ---- */
 extern void dp_prepare_find_disjoint(dp_release_spec *spec);
 extern void dp_prepare_add_values(const dp_release_spec *spec,

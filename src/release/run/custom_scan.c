@@ -433,6 +433,30 @@ node_evaluate_part(ExprState *state, const release_state *release)
 	return node_evaluate(state, ps->ps_ExprContext);
 }
 
+/* Prepare it for the present bounds, or to measure one. */
+static dp_release_spec *
+prepare_bounded(release_state *state, List *arguments, List *domains,
+				int *location)
+{
+	Snapshot	snapshot = state->css.ss.ps.state->es_snapshot;
+	dp_unit_bounds bounds = {0};
+	dp_measuring *measuring;
+
+	if (dp_setting_bounds == DP_SETTING_MEASURE)
+		bounds = dp_prepare_unit_bounds(state->block, NULL);
+	if (!OidIsValid(bounds.missing))
+		return dp_prepare_release(state->block, &state->standing, arguments,
+								  domains, NULL, snapshot, location);
+	measuring = palloc0(sizeof(dp_measuring));
+	measuring->block = state->block;
+	measuring->standing = &state->standing;
+	measuring->arguments = arguments;
+	measuring->domains = domains;
+	measuring->bounds = bounds;
+	measuring->snapshot = snapshot;
+	return dp_prepare_measured(measuring, location);
+}
+
 /* Prepare the release, in the current context; `tell`: with NOTICEs. */
 static dp_release_spec *
 prepare_release(release_state *state, bool tell)
@@ -454,9 +478,7 @@ prepare_release(release_state *state, bool tell)
 							node_evaluate(lfirst(lc), econtext));
 	domains = dp_prepare_decide_keys(state->block, estate, &keys);
 	dp_base_point_begin(&pointer, estate->es_sourceText);
-	spec = dp_prepare_release(state->block, &state->standing, arguments,
-							  domains, NULL, estate->es_snapshot,
-							  &pointer.location);
+	spec = prepare_bounded(state, arguments, domains, &pointer.location);
 	spec->settled_keys = keys;
 	dp_base_point_end(&pointer);
 	dp_prepare_check_prices(spec, &state->standing);
@@ -533,6 +555,11 @@ find_or_run_answer(release_state *state, const dp_stamp *stamp, bool stamped)
 
 	dp_explain_notices(spec);
 	shared->spec = spec;
+	if (spec->measuring != NULL)
+	{
+		shared->spec = spec = dp_run_measure(spec, &state->standing, estate);
+		follows = false;
+	}
 	shared->others = dp_prepare_find_others(spec);
 	shared->store = dp_run_release(spec, &state->standing, estate, result,
 								   same && follows ?

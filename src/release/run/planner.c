@@ -339,7 +339,7 @@ planner_take_block(dp_block *block, RangeTblEntry *entry, void *context)
 		foreach(lc2, source->steps)
 			add_dependencies(call, lfirst(lc2));
 	}
-	foreach(lc, block->keys)
+	foreach(lc, list_concat_copy(block->keys, block->others))
 		if (((dp_key *) lfirst(lc))->values != NULL)
 			add_dependencies(call,
 							 (Query *) ((dp_key *) lfirst(lc))->values);
@@ -366,6 +366,7 @@ static void
 split_query(planner_call *call, Query *query, const char *text)
 {
 	dp_refusal *refusal;
+	uint64		drawn[2];
 	ListCell   *lc;
 	int			share;
 
@@ -374,10 +375,10 @@ split_query(planner_call *call, Query *query, const char *text)
 		return;
 	if (dp_base_contains((Node *) query, is_forged_marker, &call->marker, 0))
 		raise_forged_marker();
-	dp_base_check_status(dp_noise_random_bytes(dp_base_source(),
-											   &call->nonce,
-											   sizeof(call->nonce)),
+	dp_base_check_status(dp_noise_random_bytes(dp_base_source(), drawn,
+											   sizeof(drawn)),
 						 "draw a nonce");
+	call->nonce = drawn[0];
 	refusal = dp_split_all(query, planner_take_block, call,
 						   &call->inval_items);
 	if (refusal != NULL)
@@ -386,6 +387,7 @@ split_query(planner_call *call, Query *query, const char *text)
 	foreach(lc, call->blocks)
 	{
 		((dp_block *) lfirst(lc))->share = share;
+		((dp_block *) lfirst(lc))->seed = (int64) drawn[1];
 		call->tells |= ((dp_block *) lfirst(lc))->error_alone;
 	}
 	if (call->blocks != NIL && dp_catalog_has_aggregate((Node *) query))

@@ -99,7 +99,7 @@ dp_run_fill_job(const dp_release *release, dp_reader_job *job)
 	block->subqueries = NIL;	/* they have been run */
 	input->block = block;
 	input->arguments = spec->arguments;
-	for (i = 0; i < spec->nkeys; i++)
+	for (i = 0; i < spec->nkeys + list_length(block->others); i++)
 		input->domains = lappend(input->domains,
 								 dp_domains_to_list(spec->domains[i]));
 	input->aggregates = spec->exact;
@@ -113,6 +113,8 @@ dp_run_fill_job(const dp_release *release, dp_reader_job *job)
 	data->bounds.rows = spec->max_rows;
 	data->bounds.keys = spec->max_keys;
 	data->bounds.total = spec->max_total;
+	if (spec->quarters == DP_QUARTERS_MEASURED)
+		data->bounds.total_from = DP_BOUND_MEASURED;
 	data->joined = release->sizes;
 	data->workers = dp_reader_pack_workers(job->plan);
 	job->kind = DP_READER_RELEASE;
@@ -141,6 +143,19 @@ make_descriptor(const List *types)
 	return result;
 }
 
+/* Is it the charge, or, where the total was measured, enough for any total? */
+static bool
+pays_for(const dp_charge *charge, const dp_release_spec *spec)
+{
+	const dp_charge *own = &spec->charge;
+
+	if (spec->quarters == DP_QUARTERS_MEASURED)
+		return own->epsilon <= charge->epsilon && own->rho <= charge->rho &&
+			own->delta <= charge->delta;
+	return own->epsilon == charge->epsilon && own->rho == charge->rho &&
+		own->delta == charge->delta;
+}
+
 static void *
 begin(const Node *sent, const void *data, dp_reader_source source,
 	  void *context)
@@ -160,9 +175,7 @@ begin(const Node *sent, const void *data, dp_reader_source source,
 	spec = dp_prepare_release(input->block, &asked->standing, input->arguments,
 							  domains, &asked->bounds, GetActiveSnapshot(),
 							  &location);
-	if (spec->charge.epsilon != charge->epsilon ||
-		spec->charge.rho != charge->rho ||
-		spec->charge.delta != charge->delta ||
+	if (!pays_for(charge, spec) ||
 		!equal(spec->exact, input->aggregates) ||
 		!equal(list_fine(spec), input->fine))
 		ereport(ERROR,

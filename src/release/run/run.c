@@ -300,7 +300,7 @@ release_init(dp_release *release, const dp_release_spec *spec,
 /*
  * Make the block's queries ready, its own with the exact aggregates in place
  * of the dp_ ones: keys first, then the unit if units have many rows, then the
- * aggregates.
+ * aggregates, then the keys of other sets.
  */
 static void
 ready_release(dp_release *release)
@@ -315,6 +315,10 @@ ready_release(dp_release *release)
 		targets = lappend(targets,
 						  makeTargetEntry(lfirst(lc), list_length(targets) + 1,
 										  pstrdup("exact"), false));
+	foreach(lc, dp_rowsets_other_targets(spec->block, inner))
+		(void) dp_rowsets_add_target(&targets, (Node *)
+									 lfirst_node(TargetEntry, lc)->expr,
+									 "key");
 	inner->targetList = targets;
 	release->inner = dp_run_make_ready(spec->block, release->standing, inner,
 									   spec->part_value, &release->run);
@@ -357,7 +361,8 @@ dp_run_choose_gathering(dp_block *block, Size row, int64 counted,
 static dp_block *
 choose_way(const dp_release_spec *spec, const dp_joined_sizes *sizes)
 {
-	bool		bounded = spec->many && !spec->block->single;
+	bool		bounded = spec->many && !spec->block->single &&
+		!dp_prepare_measures_rows(spec->block);
 
 	return dp_run_choose_gathering(spec->block,
 								   spec->many ?
@@ -494,6 +499,40 @@ dp_run_release(const dp_release_spec *spec, const dp_ledger_standing *standing,
 }
 
 /*
+ * dp_run_measure
+ *	  Have the total of a query measured, and return the query with it.
+ */
+dp_release_spec *
+dp_run_measure(const dp_release_spec *spec, const dp_ledger_standing *standing,
+			   EState *estate)
+{
+	TupleDesc	result = CreateTemplateTupleDesc(1);
+	TupleTableSlot *slot;
+	Tuplestorestate *store;
+	TimestampTz stored_at;
+	dp_release_spec *chosen;
+	ArrayType  *counts;
+	bool		isnull;
+
+	TupleDescInitEntry(result, 1, "units", INT8ARRAYOID, -1, 0);
+	store = dp_run_release(spec->measuring->rows, standing, estate, result,
+						   NULL, &stored_at);
+	slot = MakeSingleTupleTableSlot(result, &TTSOpsMinimalTuple);
+	tuplestore_rescan(store);
+	if (!tuplestore_gettupleslot(store, true, false, slot))
+		elog(ERROR, "rows of units were not counted");
+	counts = DatumGetArrayTypeP(slot_getattr(slot, 1, &isnull));
+	if (isnull || ArrayGetNItems(ARR_NDIM(counts),
+								 ARR_DIMS(counts)) != DP_UNITS_SIZES)
+		elog(ERROR, "rows of units were counted otherwise");
+	chosen = dp_prepare_take_total(spec, (const int64 *) ARR_DATA_PTR(counts),
+								   stored_at != 0);
+	ExecDropSingleTupleTableSlot(slot);
+	tuplestore_end(store);
+	return chosen;
+}
+
+/*
  * dp_run_look_ahead
  *	  For EXPLAIN: when the answer was stored with which the release would be
  *	  answered now.  Without one 0, after raising what planning the release
@@ -524,7 +563,8 @@ dp_run_look_ahead(const dp_release_spec *spec,
 	if (block->sources != NIL)
 		(void) choose_way(spec, &release.sizes);
 	ready_release(&release);
-	if (!release.run.unknown && block->sources == NIL)
+	if (!release.run.unknown && block->sources == NIL &&
+		spec->measuring == NULL)
 		dp_answers_find(&release, false, &stored);
 	if (stored.found)
 		return stored.answer.at;

@@ -21,6 +21,9 @@
 #include "../answers/dp_answers.h"
 
 /* ---- run.c ---- */
+extern dp_release_spec *dp_run_measure(const dp_release_spec *spec,
+									   const dp_ledger_standing *standing,
+									   EState *estate);
 extern Tuplestorestate *dp_run_release(const dp_release_spec *spec,
 									   const dp_ledger_standing *standing,
 									   EState *estate, TupleDesc result,
