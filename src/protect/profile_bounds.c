@@ -84,8 +84,10 @@ find_object(Jsonb *array, const char *attribute, const char *what)
 static double
 number(const JsonbValue *v)
 {
+	Datum		value = NumericGetDatum(v->val.numeric);
+
 	return DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow,
-											  NumericGetDatum(v->val.numeric)));
+											  value));
 }
 
 static double
@@ -361,8 +363,8 @@ choose_rows(const row_histograms *h, const dp_outlook *outlook,
 /*
  * dp_protect_choose_total
  *	  The total of least error, by noisy numbers of units with 1, 2, 3, 4, 6,
- *	  8, 12, .. rows at most, of which noise of the scale does not explain those
- *	  up to `last`, -1: any.
+ *	  8, 12, .. rows at most, of which noise of the scale does not explain
+ *	  those up to `last`, -1: any.
  */
 int64
 dp_protect_choose_total(const int64 *counts, int n, int last, double scale,
