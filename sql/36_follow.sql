@@ -22,6 +22,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 		'attributes', (
 			SELECT coalesce(jsonb_agg(to_jsonb(a) - ARRAY['relid', 'relid_origin', 'attnum', 'partition', 'guard', 'public_sizes']), '[]')
 			FROM dp_pg.attribute AS a WHERE a.relid = r.relid),
+		'profile', (SELECT to_jsonb(p) - 'relid' FROM dp_pg.profile AS p WHERE p.relid = r.relid),
 		'types', (
 			SELECT jsonb_object_agg(n.name, dp_pg.column_type(r.relid, n.name))
 			FROM (
@@ -53,7 +54,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 	WHERE r.relid = relation
 $$;
 COMMENT ON FUNCTION dp_pg.keep(oid) IS
-'internal: the declarations of a protected relation that the next table with its name inherits';
+'internal: the declarations and the profile of a protected relation that the next table with its name inherits';
 REVOKE ALL ON FUNCTION dp_pg.keep(oid) FROM PUBLIC;
 
 CREATE FUNCTION dp_pg.heritage(schema name, name name) RETURNS jsonb

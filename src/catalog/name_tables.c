@@ -389,8 +389,8 @@ dp_catalog_list_kept(const dp_name_row *row)
 
 /*
  * dp_catalog_write_heirs
- *	  Write the column declarations kept under a name for the relation that has
- *	  it now, and make it the referenced relation of those whose unit was
+ *	  Write the column declarations and the profile kept under a name for the
+ *	  relation that has it now, and make it the referenced relation of those whose unit was
  *	  behind its predecessor.
  */
 void
@@ -411,6 +411,14 @@ dp_catalog_write_heirs(const dp_name_row *row, Oid relid)
 						  "h.kept->'attributes') AS x (declared)"
 						  " CROSS JOIN LATERAL jsonb_populate_record("
 						  "NULL::dp_pg.attribute, x.declared) AS p"
+						  " ON CONFLICT DO NOTHING", args, 3);
+	(void) dp_catalog_run("INSERT INTO dp_pg.profile SELECT $3, p.dataset,"
+						  " p.at, p.epsilon, p.delta, p.lines, p.bars"
+						  " FROM dp_pg.heritage($1, $2) AS h (kept)"
+						  " CROSS JOIN LATERAL jsonb_populate_record("
+						  "NULL::dp_pg.profile,"
+						  " nullif(h.kept->'profile', 'null')) AS p"
+						  " WHERE p.dataset IS NOT NULL"
 						  " ON CONFLICT DO NOTHING", args, 3);
 	(void) dp_catalog_run("UPDATE dp_pg.relation AS d SET unit_through = $3,"
 						  " unit_key_attnum = (SELECT a.attnum"
@@ -471,5 +479,8 @@ dp_catalog_write_detached(Oid part, Oid root)
 						  " upper, granule, keys, other, nulls"
 						  " FROM dp_pg.attribute WHERE relid = $2",
 						  args, 2);
+	(void) dp_catalog_run("INSERT INTO dp_pg.profile SELECT $1, dataset, at,"
+						  " epsilon, delta, lines, bars"
+						  " FROM dp_pg.profile WHERE relid = $2", args, 2);
 	dp_base_owner_end(&saved);
 }

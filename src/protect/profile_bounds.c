@@ -296,6 +296,13 @@ candidate(const histogram *h, int n, int64 most)
 		(int64) h->upper[n];
 }
 
+/* Is it `most` like the last one, which is no end of a bucket? */
+static bool
+is_repeated(const histogram *h, int n, int64 most)
+{
+	return n < h->n && h->upper[n] >= (double) most;
+}
+
 /* Rows that bounds leave out, about and at least. */
 static double
 rows_left_out(const row_histograms *h, const dp_unit_bounds *b)
@@ -308,8 +315,7 @@ rows_left_out(const row_histograms *h, const dp_unit_bounds *b)
 
 /* Root mean square of the error of a number of rows of a group. */
 static double
-expected_error(const row_histograms *h, const dp_unit_bounds *b,
-			   const dp_outlook *o)
+expected_error(double left_out, const dp_unit_bounds *b, const dp_outlook *o)
 {
 	double		sum = Min((double) b->keys * b->rows, b->total);
 	double		rest = fmod(sum, b->rows);
@@ -318,7 +324,7 @@ expected_error(const row_histograms *h, const dp_unit_bounds *b,
 
 	if (o->counts_units)
 		noise = hypot(noise, o->gaussian ? sqrt(b->keys) : b->keys);
-	return hypot(rows_left_out(h, b) / o->groups, o->noise * noise);
+	return hypot(left_out / o->groups, o->noise * noise);
 }
 
 /* Choose total, rows and keys where bounds has 0. */
@@ -334,20 +340,30 @@ choose_rows(const row_histograms *h, const dp_outlook *outlook,
 
 	for (t = h->total.n - 1; t >= 0; t--)
 	{
-		int64		total = candidate(&h->total, t, PG_INT32_MAX);
+		dp_unit_bounds b = *bounds;
+		double		by_total;
 
-		for (k = h->keys.n; k >= 0; k--)
+		b.total = candidate(&h->total, t, PG_INT32_MAX);
+		by_total = beyond(&h->total, b.total);
+		for (k = h->keys.n; k >= (bounds->keys > 0 ? h->keys.n : 0); k--)
 		{
+			double		by_keys;
+
+			if (is_repeated(&h->keys, k, b.total))
+				continue;
+			b.keys = bounds->keys > 0 ? bounds->keys :
+				candidate(&h->keys, k, b.total);
+			by_keys = beyond(&h->keys, b.keys);
 			for (m = h->rows.n; m >= 0; m--)
 			{
-				dp_unit_bounds b = *bounds;
 				double		error;
 
-				b.total = total;
-				b.keys = bounds->keys > 0 ? bounds->keys :
-					candidate(&h->keys, k, total);
-				b.rows = candidate(&h->rows, m, total);
-				error = expected_error(h, &b, outlook);
+				if (is_repeated(&h->rows, m, b.total))
+					continue;
+				b.rows = candidate(&h->rows, m, b.total);
+				error = expected_error(Max(by_total, by_keys +
+										   beyond(&h->rows, b.rows)),
+									   &b, outlook);
 				if (least >= 0 && error >= least)
 					continue;
 				least = error;

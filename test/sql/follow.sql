@@ -253,6 +253,16 @@ ALTER TABLE log DETACH PARTITION log_1;
 CREATE TABLE child () INHERITS (visit);
 ALTER TABLE child NO INHERIT visit;
 SELECT * FROM state WHERE name ~ 'child';
+-- a profile goes to the next table, and to a part that is detached
+CREATE TABLE daily (id int NOT NULL, at int) PARTITION BY LIST (at);
+CREATE TABLE daily_1 PARTITION OF daily FOR VALUES IN (1);
+SELECT dp_protect('daily', unit => 'id', dataset => 'regress_follow', revoke => true, follow => true);
+INSERT INTO daily SELECT i, 1 FROM generate_series(1, 100) AS i;
+SELECT count(*) > 0 AS profiled FROM dp_profile('daily');
+ALTER TABLE daily DETACH PARTITION daily_1;
+DROP TABLE daily;
+CREATE TABLE daily (id int NOT NULL, at int);
+SELECT p.relid, p.at > now() - interval '1 hour' AS at, p.epsilon, jsonb_array_length(p.lines) > 0 AS lines FROM dp_pg.profile AS p ORDER BY p.relid::text;
 
 -- keys of several columns, as they are in the primary key
 CREATE TABLE orders (no int, day date, person_id int NOT NULL, PRIMARY KEY (no, day));

@@ -72,7 +72,19 @@ SELECT dp_count(*) IS NOT NULL AS counted FROM orders;
 SELECT value, max_total, left_out FROM dp_last_release();
 SELECT dp_count(DISTINCT who) IS NOT NULL AS counted FROM orders;
 SELECT value, max_total, left_out FROM dp_last_release();
+-- so is what WHERE asks for beyond the bounds of a column
+SELECT dp_sum(cost) IS NOT NULL AS summed FROM orders WHERE cost > 5000;
+SELECT dp_max(at) IS NOT NULL AS latest FROM orders WHERE at > date '2030-01-01';
 SET client_min_messages = warning;
+-- a price of one's own needs no other that is allowed
+RESET ROLE;
+SET dp_pg.epsilon_ceiling = '0.05';
+SET dp_pg.epsilon = '100';
+SET ROLE :analyst;
+SELECT dp_count(cost, 0.04) IS NOT NULL AS counted, (SELECT count(*) FROM dp_sparse_vector('orders', ARRAY['shop = 1'], 0, epsilon => 0.04)) AS answers FROM orders;
+RESET ROLE;
+SET dp_pg.epsilon_ceiling = '1000000';
+SET ROLE :analyst;
 
 -- a prepared statement has those of the last profile, and then those declared
 SET dp_pg.epsilon = '10';

@@ -171,6 +171,9 @@ extern void dp_aggregates_names_read(const dp_key_names *names,
 									 const char *from,
 									 Datum *values, bool *nulls);
 
+/* ---- parameters.c ---- */
+extern dp_rational dp_aggregates_default_price(int share);
+
 /* ---- group_place.c ---- */
 extern Expr *dp_aggregates_row_place(const dp_measure *measure, Expr *argument,
 									 dp_axis_kind kind, const Const *lookup);

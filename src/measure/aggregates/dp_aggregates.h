@@ -183,7 +183,6 @@ extern const dp_measure_ops *dp_aggregates_find(dp_aggregate_kind kind);
 extern double dp_aggregates_granule(const dp_measure *measure);
 
 /* ---- parameters.c ---- */
-extern dp_rational dp_aggregates_default_price(int share);
 extern const char *dp_aggregates_form(const dp_measure_ops *ops,
 									  const Aggref *aggregate);
 extern Expr *dp_aggregates_parameter(const dp_measure_ops *ops,

@@ -131,7 +131,8 @@ dp_aggregates_keep_unprepared(dp_measure *measure)
  *	  Called after prepare: set a charge that suffices for any smaller number
  *	  of groups of a unit.  Noise without delta is epsilon-DP for each number,
  *	  so the charge of a pure mechanism suffices; Gaussian noise has one charge
- *	  for all.
+ *	  for all.  Bounds from a profile, to which rows are cut, stay as they are,
+ *	  though they would be others for fewer groups.
  *
  * Source: doc/theory.md T21, T105.
  */
@@ -141,6 +142,15 @@ dp_aggregates_allow_fewer(dp_measure *measure)
 	dp_charge  *charge = &measure->charge;
 	dp_fixed	rho;
 
+	if (measure->profiled)
+	{
+		dp_measure *copy = palloc(sizeof(dp_measure));
+
+		*copy = *measure->unprepared;
+		copy->lower = measure->lower;
+		copy->upper = measure->upper;
+		measure->unprepared = copy;
+	}
 	if (charge->epsilon == DP_FIXED_INFINITE || charge->delta != 0)
 		return;
 	dp_base_check_status(dp_accounting_rho_from_pure(&measure->epsilon, &rho),

@@ -314,12 +314,16 @@ apply_setting(int setting, int64 *bound, dp_bound_origin *from)
 	*from = DP_BOUND_SET;
 }
 
-/* Of one number at the usual price. */
+/* Of one number at dp_pg.epsilon, allowed or not: the query may not use it. */
 static dp_outlook
 usual_outlook(void)
 {
-	dp_rational price = dp_aggregates_default_price(1);
+	Numeric		epsilon = dp_base_text_to_numeric(dp_setting_epsilon);
+	dp_rational price;
 
+	if (dp_base_numeric_to_rational(epsilon, &price) != DP_NUMBER_OK ||
+		price.num == 0)
+		price = (dp_rational) {1, 1};
 	return (dp_outlook) {
 		.noise = dp_aggregates_unit_noise(&price),.groups = 1
 	};
@@ -716,20 +720,31 @@ notice_clamped(const dp_measure *measure, const Var *column)
 	Oid			relid = list_nth_oid(measure->relids, column->varno - 1);
 	dp_attribute *declared;
 	char	   *name;
+	char	   *lower = NULL;
+	char	   *upper = NULL;
 
 	if (!OidIsValid(relid) || !dp_domains_lies_outside(column, &known) ||
 		!dp_base_first_time(DP_FIRST_OUTSIDE,
 							(int64) relid << 16 | column->varattno))
 		return;
 	declared = dp_protect_attribute(relid, column->varattno);
+	if (declared != NULL && declared->lower != NULL)
+	{
+		lower = declared->lower;
+		upper = declared->upper;
+	}
+	else if (!dp_protect_profile_values(relid, column->varattno, NULL, false,
+										&lower, &upper))
+		return;
 	name = get_attname(relid, column->varattno, false);
 	ereport(NOTICE,
 			(errmsg("WHERE asks for values of column \"%s\" of relation "
-					"\"%s\" beyond its declared bounds", name,
-					get_rel_name(relid)),
+					"\"%s\" beyond %s", name, get_rel_name(relid),
+					declared != NULL && declared->lower != NULL ?
+					"its declared bounds" : "the bounds of its profile"),
 			 errdetail("These are %s and %s.  What is beyond counts as the "
 					   "nearer bound, so that %s says nothing of it.",
-					   declared->lower, declared->upper,
+					   lower, upper,
 					   get_func_name(measure->aggregate->aggfnoid)),
 			 errhint("Write bounds of your own after the argument, or ask the "
 					 "owner to declare wider ones.")));

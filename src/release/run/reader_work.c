@@ -7,7 +7,9 @@
  * and noise follow from the block, the parameters, settings and declarations,
  * all public.  A declaration that changed in between, so that the release
  * costs or measures something else, is noticed before anything is charged,
- * since the charge and the exact aggregates must be the same.  Sending the
+ * since the charge and the exact aggregates must be the same, and how much
+ * finer than the rows' their granules are: a grid of 128 points in granules
+ * that are 2^13 times finer is the same as one of 2^20 points.  Sending the
  * result instead would spare a few microseconds, about as many as comparing
  * versions of declarations takes, and a reader would have to believe what it
  * is sent.  The groups are not decided again: the plan and the cells must
@@ -41,6 +43,7 @@ static const dp_node_field input_fields[] = {
 	INPUT_FIELD(DP_FIELD_NODE, arguments),
 	INPUT_FIELD(DP_FIELD_NODE, domains),
 	INPUT_FIELD(DP_FIELD_NODE, aggregates),
+	INPUT_FIELD(DP_FIELD_NODE, fine),
 	INPUT_FIELD(DP_FIELD_NODE, types)
 };
 
@@ -63,6 +66,18 @@ typedef struct release_work
 	dp_named_stores *named;		/* or NULL */
 	TupleDesc	result;
 } release_work;
+
+/* How much finer than those of rows the granules of each measurement are. */
+static List *
+list_fine(const dp_release_spec *spec)
+{
+	List	   *fine = NIL;
+	int			i;
+
+	for (i = 0; i < spec->nmeasures; i++)
+		fine = lappend_int(fine, spec->measures[i].bound.fine);
+	return fine;
+}
 
 /* ---- the connection's side ---- */
 
@@ -88,6 +103,7 @@ dp_run_fill_job(const dp_release *release, dp_reader_job *job)
 		input->domains = lappend(input->domains,
 								 dp_domains_to_list(spec->domains[i]));
 	input->aggregates = spec->exact;
+	input->fine = list_fine(spec);
 	for (i = 0; i < release->result->natts; i++)
 		input->types = lappend_oid(input->types,
 								   TupleDescAttr(release->result,
@@ -160,7 +176,8 @@ begin(const Node *sent, const void *data, dp_reader_source source,
 							  domains, &asked->bounds, GetActiveSnapshot(),
 							  &location);
 	if (!pays_for(charge, spec) ||
-		!equal(spec->exact, input->aggregates))
+		!equal(spec->exact, input->aggregates) ||
+		!equal(list_fine(spec), input->fine))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("declarations of a private relation changed while it "

@@ -80,6 +80,7 @@ typedef struct dp_release_input
 	List	   *arguments;		/* of Const *: for dp_prepare_release */
 	List	   *domains;		/* of the keys, each a list */
 	List	   *aggregates;		/* exact ones, of all measurements */
+	List	   *fine;			/* integers: bound.fine of each measurement */
 	List	   *types;			/* OIDs: of the columns of the answer */
 } dp_release_input;
 
