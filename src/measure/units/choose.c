@@ -639,7 +639,7 @@ typedef struct helper
 	dp_units_job job;			/* the sink: sums of its own */
 } helper;
 
-/* Room for units that keep up to FEW groups; of what is given once, for all. */
+/* Room for units that keep up to FEW groups; for what is given once, all. */
 static void
 choose_make_groups(chooser *c)
 {

@@ -115,8 +115,8 @@ prepare_estimate_units(const dp_release_spec *spec, const Aggref *aggregate)
 	const dp_block *block = spec->block;
 
 	if (spec->undeclared || aggregate->aggfilter != NULL ||
-		block->others != NIL || list_length(block->relids) != 1 || !OidIsValid(block->relid) ||
-		!prepare_has_all_rows(block->inner))
+		block->others != NIL || list_length(block->relids) != 1 ||
+		!OidIsValid(block->relid) || !prepare_has_all_rows(block->inner))
 		return 0;
 	return dp_rights_look_up(block, block->relid)->rows /
 		Max(spec->max_total, 1);
