@@ -28,6 +28,10 @@
 /* Present buckets of a histogram, in order, and as many that may follow. */
 #define FARTHER 6				/* which is 8 times the last end */
 
+/* More buckets than a profile has: choosing takes the cube of them. */
+#define COUNTS_MOST 64			/* of rows or groups */
+#define VALUES_MOST 1024
+
 typedef struct histogram
 {
 	int			n;
@@ -52,9 +56,18 @@ get_text(JsonbContainer *object, const char *key)
 	return NULL;
 }
 
+/* An element of an array; NULL: it has none there, or is no array. */
+static JsonbValue *
+get_element(JsonbContainer *array, int i)
+{
+	return JsonContainerIsArray(array) ?
+		getIthJsonbValueFromContainer(array, (uint32) i) : NULL;
+}
+
 /*
  * The object of the array that is about an attribute (NULL: none), and says
- * this of it; NULL if there is none.
+ * this of it; NULL if there is none.  An owner may have written a profile
+ * himself (dp_pg.profile_keep), so it may be anything.
  */
 static JsonbContainer *
 find_object(Jsonb *array, const char *attribute, const char *what)
@@ -64,11 +77,12 @@ find_object(Jsonb *array, const char *attribute, const char *what)
 
 	for (i = 0; i < n; i++)
 	{
-		JsonbValue *v = getIthJsonbValueFromContainer(&array->root, i);
+		JsonbValue *v = get_element(&array->root, i);
 		char	   *named;
 		char	   *says;
 
-		if (v->type != jbvBinary)
+		if (v == NULL || v->type != jbvBinary ||
+			!JsonContainerIsObject(v->val.binary.data))
 			continue;
 		named = get_text(v->val.binary.data, "attribute");
 		says = get_text(v->val.binary.data, "what");
@@ -188,9 +202,14 @@ add_line(histogram *h, JsonbContainer *line)
 
 	if (scale == NULL || v == NULL || v->type != jbvBinary)
 		return;
-	for (n = 0; n < Min(JsonContainerSize(v->val.binary.data), FARTHER); n++)
-		counts[n] = number(getIthJsonbValueFromContainer(v->val.binary.data,
-														 n));
+	for (n = 0; n < FARTHER; n++)
+	{
+		JsonbValue *count = get_element(v->val.binary.data, n);
+
+		if (count == NULL || count->type != jbvNumeric)
+			break;
+		counts[n] = number(count);
+	}
 	add_farther(h, counts, n, to_double(scale));
 }
 
@@ -207,23 +226,32 @@ read_histogram(Jsonb *bars, const char *attribute, const char *what,
 		getKeyJsonValueFromContainer(object, "bars", strlen("bars"), NULL);
 	int			i;
 
-	if (list == NULL || list->type != jbvBinary)
+	if (list == NULL || list->type != jbvBinary ||
+		!JsonContainerIsArray(list->val.binary.data))
 		return false;
 	h->n = JsonContainerSize(list->val.binary.data);
+	if (h->n > (lines != NULL ? COUNTS_MOST : VALUES_MOST))
+		return false;
 	make_room(h, h->n);
 	for (i = 0; i < h->n; i++)
 	{
-		JsonbValue *pair = getIthJsonbValueFromContainer(list->val.binary.data,
-														 i);
-		JsonbValue *end =
-			getIthJsonbValueFromContainer(pair->val.binary.data, 0);
-		JsonbValue *units =
-			getIthJsonbValueFromContainer(pair->val.binary.data, 1);
+		JsonbValue *pair = get_element(list->val.binary.data, i);
+		bool		nested = pair != NULL && pair->type == jbvBinary;
+		JsonbValue *end = nested ? get_element(pair->val.binary.data, 0) :
+			NULL;
+		JsonbValue *units = nested ? get_element(pair->val.binary.data, 1) :
+			NULL;
 
+		if (end == NULL || end->type != jbvString ||
+			end->val.string.len == 0 || units == NULL ||
+			units->type != jbvNumeric)
+			return false;
 		h->end[i] = pnstrdup(end->val.string.val, end->val.string.len);
 		if (strchr(h->end[i] + 1, '-') != NULL)
 			return false;
 		h->upper[i] = to_double(h->end[i]);
+		if (isnan(h->upper[i]))
+			return false;
 		h->middle[i] = (h->upper[i] +
 						(lines != NULL ? count_before(h->upper[i]) + 1 :
 						 h->upper[Max(i - 1, 0)])) / 2;

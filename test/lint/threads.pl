@@ -30,7 +30,6 @@ my $keys = 'nor where keys are found (dp_bound_sums_most)';
 my %never = (
 	'choose.c:choose_unit choose.c:sort_kept' => $few,
 	'choose.c:choose_next_group repalloc_huge' => $few,
-	'choose.c:choose_begin_giving repalloc_huge' => $few,
 	'rows.c:dp_units_rows_rewind dp_units_cursor_open' => $memory,
 	'rows.c:dp_units_rows_next dp_units_cursor_fetch' => $memory,
 	'rows.c:open_group dp_units_votes_begin' => $keys,

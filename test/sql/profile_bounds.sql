@@ -106,5 +106,18 @@ SET ROLE :analyst;
 EXPLAIN (COSTS off, SUMMARY off) EXECUTE q;
 SELECT bound('SELECT dp_sum(cost) FROM orders');
 RESET ROLE;
+-- an owner may write a profile of any form himself: what is none is left out
+SET ROLE :owner;
+SELECT dp_declare('orders', max_total => 0) \g /dev/null
+CREATE FUNCTION pg_temp.kept(bars jsonb, OUT state text) LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM dp_pg.profile_keep('orders', 1, NULL, '[]', bars);
+	SELECT o.state INTO state FROM outcome('SELECT dp_count(*) FROM orders') AS o;
+END
+$$;
+SELECT kept.state, b FROM unnest(ARRAY['7', '{}', '[[1, 2]]', '[{"what": {"a": 1}}]', '[{"what": "rows", "bars": [1, 2]}]', '[{"what": "rows", "bars": {"a": 1}}]',
+	'[{"what": "rows", "bars": [[]]}]', '[{"what": "rows", "bars": [[3, 4]]}]', '[{"what": "rows", "bars": [["", 4]]}]', '[{"what": "rows", "bars": [["NaN", 4]]}]',
+	'[{"what": "rows", "bars": [["3", "4"]]}]', '[{"what": "rows", "bars": [["3", 4]]}]']::jsonb[]) AS b, pg_temp.kept(b);
+RESET ROLE;
 \set file :abs_srcdir '/sql/include/query_end.psql'
 \i :file

@@ -109,6 +109,11 @@ SELECT q, pg_temp.presence('SELECT ' || q) FROM unnest(ARRAY['dp_count(DISTINCT 
 	'dp_count(DISTINCT id > 4) FROM vote', 'dp_count(DISTINCT party) FROM vote WHERE yes', 'dp_count(DISTINCT party) FILTER (WHERE yes) FROM vote',
 	'dp_count(DISTINCT party) FROM (SELECT party FROM vote WHERE yes) s',
 	'dp_count(DISTINCT p.party) FROM poll p JOIN poll q USING (pid)', 'dp_count(DISTINCT party) FROM (SELECT DISTINCT party, pid FROM poll) s', 'dp_count(DISTINCT id) FROM vote']) q;
+-- where a set lacks keys, a unit has a value once in each crossing
+SET dp_pg.transparent = on;
+SELECT pg_temp.presence('SELECT yes, count(DISTINCT party) FROM poll GROUP BY ROLLUP (yes)') AS lacks_keys,
+	pg_temp.presence('SELECT count(DISTINCT party) FROM poll') AS one_set;
+RESET dp_pg.transparent;
 SET dp_pg.epsilon = '0.01';
 SELECT pg_temp.presence('SELECT dp_count(DISTINCT party) FROM vote') AS few_rows;
 SET dp_pg.epsilon = '10';

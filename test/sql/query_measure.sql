@@ -127,6 +127,12 @@ SELECT * FROM spent();
 SELECT measured('SELECT dp_sum(cost) FROM orders WHERE cost > 2');
 SELECT * FROM spent();
 RESET dp_pg.reuse;
+-- a quarter of delta must be something
+BEGIN;
+SET LOCAL dp_pg.mechanism = gaussian;
+SET LOCAL dp_pg.delta = '3e-24';
+SELECT dp_count(*) FROM orders;
+COMMIT;
 -- transparent mode: the price of the query is divided as without
 SET dp_pg.transparent = on;
 SET dp_pg.reuse = off;

@@ -101,6 +101,8 @@ scale_variance(const dp_rational *unit, dp_uint128 factor)
  * dp_aggregates_read_delta
  *	  Read so many quarters of the setting dp_pg.delta, 0: all of it; false if
  *	  it is not set.
+ *
+ * Errors: 22023 nothing is left of it.
  */
 bool
 dp_aggregates_read_delta(int quarters, dp_fixed *delta)
@@ -112,6 +114,14 @@ dp_aggregates_read_delta(int quarters, dp_fixed *delta)
 		elog(ERROR, "setting dp_pg.delta is not a number");
 	if (quarters > 0)
 		*delta = *delta / 4 * quarters;
+	if (*delta == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("dp_pg.delta is too small to measure a bound"),
+				 errdetail("dp_pg.bounds is measure, so a quarter of it is "
+						   "for that, and a delta has 24 decimal places."),
+				 errhint("SET dp_pg.delta = '1e-9', well below one over the "
+						 "number of people.")));
 	return true;
 }
 

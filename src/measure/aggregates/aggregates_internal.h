@@ -193,6 +193,7 @@ extern void dp_aggregates_refine(dp_measure *measure, dp_units_kind kind,
 								 dp_uint128 most);
 extern void dp_aggregates_list_rows(const dp_release_spec *spec, Query *inner,
 									Expr *place, List *crossing);
+extern Size dp_aggregates_units_memory(const dp_release_spec *spec);
 extern dp_measure_units *dp_aggregates_units_make(const dp_release_spec *spec,
 												  int helpers);
 extern void dp_aggregates_units_add(dp_measure_units *units,

@@ -25,6 +25,7 @@
 #include "../exact/dp_exact.h"
 #include "../units/dp_units.h"
 #include "dp_aggregates.h"
+#include "aggregates_internal.h"
 
 /* Most bytes of content of one query; what it takes may be more. */
 #define MOST (INT64CONST(1024) * 1024 * 1024)
@@ -141,6 +142,5 @@ dp_aggregates_memory(const dp_release_spec *spec)
 	bytes *= spec->held;
 	return (Size) (bytes + copied + Min(small * spec->held, LAST_BLOCKS)) +
 		(keeps_digests(spec) ? DP_DISTINCT_MEMORY : 0) +
-		(spec->many ? DP_UNITS_MEMORY : 0) +
-		(spec->undeclared ? DP_UNITS_VOTES_MEMORY : 0);
+		dp_aggregates_units_memory(spec);
 }

@@ -432,6 +432,24 @@ dp_aggregates_row_bytes(const dp_release_spec *spec)
 }
 
 /*
+ * dp_aggregates_units_memory
+ *	  Most bytes for the rows of units, whatever they are.
+ */
+Size
+dp_aggregates_units_memory(const dp_release_spec *spec)
+{
+	Size		bytes = spec->undeclared ? DP_UNITS_VOTES_MEMORY : 0;
+	dp_units_spec bound;
+
+	if (spec->many)
+	{
+		bound = make_bound(spec);
+		bytes += DP_UNITS_MEMORY + dp_units_given_bytes(&bound);
+	}
+	return bytes;
+}
+
+/*
  * Turn the columns of a row, several for a list of conditions, into what
  * measurements take; a row for which no condition of a list holds does not
  * count in it.

@@ -21,6 +21,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 
 #include "../../math/noise/dp_noise.h"
 #include "dp_units.h"
@@ -174,7 +175,6 @@ typedef struct chooser
 	bool		sharing;		/* it may */
 	bool		counting;		/* its rows are not added up yet */
 	dp_units_given given;		/* of the current unit, if it is asked */
-	int64		given_room;
 	int			once;			/* crossed: what is given once in a group */
 	bool		asked;
 } chooser;
@@ -265,27 +265,48 @@ choose_end_counting(chooser *c)
 	dp_units_share_begin(c->job, &c->share);
 }
 
+/* How many things a unit is given once in a group, whatever its crossings. */
+static int
+choose_count_once(const dp_units_spec *spec)
+{
+	int			once = spec->crossed && spec->law != NULL ? 1 : 0;
+	int			i;
+
+	for (i = 0; i < spec->ncolumns && spec->crossed; i++)
+		once += spec->columns[i].kind == DP_UNITS_PRESENT ? 1 : 0;
+	return once;
+}
+
+/* A power of two, at least twice what a unit with so many groups is given. */
+static uint64
+choose_slots(int64 ngroups, int once)
+{
+	return pg_nextpower2_64(2 * (uint64) (ngroups * Max(once, 1)));
+}
+
 /*
- * The unit keeps so many groups or crossings: make an empty set of twice what
- * it may give once.
+ * dp_units_given_bytes
+ *	  Most bytes of what a unit is given once.
  */
+Size
+dp_units_given_bytes(const dp_units_spec *spec)
+{
+	int			once = choose_count_once(spec);
+
+	return once == 0 ? 0 : sizeof(uint64) * choose_slots(spec->kappa, once);
+}
+
+/* The unit keeps so many groups or crossings, at most kappa: empty the set. */
 static void
 choose_begin_giving(chooser *c, int64 ngroups)
 {
-	int64		room = 1;
+	uint64		slots = choose_slots(ngroups, c->once);
 
 	c->asked = c->once > 0;
 	if (!c->asked)
 		return;
-	while (room < 2 * ngroups * c->once)
-		room *= 2;
-	if (room > c->given_room)
-	{
-		c->given_room = room;
-		c->given.slots = repalloc_huge(c->given.slots, sizeof(uint64) * room);
-	}
-	c->given.mask = (uint64) room - 1;
-	memset(c->given.slots, 0, sizeof(uint64) * room);
+	c->given.mask = slots - 1;
+	memset(c->given.slots, 0, sizeof(uint64) * slots);
 }
 
 static kept_group *
@@ -618,21 +639,17 @@ typedef struct helper
 	dp_units_job job;			/* the sink: sums of its own */
 } helper;
 
-/* Room for units that keep up to FEW groups. */
+/* Room for units that keep up to FEW groups; for what is given once, all. */
 static void
 choose_make_groups(chooser *c)
 {
 	const dp_units_spec *spec = c->job->spec;
-	int			i;
 
 	c->room = 64;
 	c->groups = palloc(sizeof(kept_group) * c->room);
-	for (i = 0; i < spec->ncolumns && spec->crossed; i++)
-		c->once += spec->columns[i].kind == DP_UNITS_PRESENT ? 1 : 0;
-	c->once += spec->crossed && c->job->votes != NULL ? 1 : 0;
-	c->given.slots = palloc(sizeof(uint64));
-	choose_begin_giving(c, FEW);
-	c->asked = false;
+	c->once = choose_count_once(spec);
+	c->given.slots = palloc_extended(Max(dp_units_given_bytes(spec), 1),
+									 MCXT_ALLOC_HUGE);
 }
 
 static void

@@ -188,6 +188,7 @@ extern void dp_units_set_crossing(dp_bounder *bounder, const char *crossing,
 extern void dp_units_finish(dp_bounder *bounder, dp_units_sink sink,
 							void *context);
 extern Size dp_units_record_bytes(const dp_units_spec *spec);
+extern Size dp_units_given_bytes(const dp_units_spec *spec);
 extern void dp_units_release(dp_bounder *bounder,
 							 const dp_units_releaser *teller, void *context);
 

@@ -105,7 +105,9 @@ prepare_has_all_rows(const Query *level)
 
 /*
  * About how many units an aggregate counts, or 0, by the declared size class
- * and by what a unit may have.
+ * and by what a unit may have.  0 also in a set that lacks some keys, where a
+ * unit would have a value once in each of its crossings of a group, and not
+ * once in the group, as T162 takes it.
  */
 static int64
 prepare_estimate_units(const dp_release_spec *spec, const Aggref *aggregate)
@@ -113,8 +115,8 @@ prepare_estimate_units(const dp_release_spec *spec, const Aggref *aggregate)
 	const dp_block *block = spec->block;
 
 	if (spec->undeclared || aggregate->aggfilter != NULL ||
-		list_length(block->relids) != 1 || !OidIsValid(block->relid) ||
-		!prepare_has_all_rows(block->inner))
+		block->others != NIL || list_length(block->relids) != 1 ||
+		!OidIsValid(block->relid) || !prepare_has_all_rows(block->inner))
 		return 0;
 	return dp_rights_look_up(block, block->relid)->rows /
 		Max(spec->max_total, 1);

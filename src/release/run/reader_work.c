@@ -24,6 +24,7 @@
 #include "utils/snapmgr.h"
 
 #include "../../math/accounting/dp_accounting.h"
+#include "../../math/noise/dp_noise.h"
 #include "../../base/dp_base.h"
 #include "../../ledger/dp_ledger.h"
 #include "../../query/domains/dp_domains.h"
@@ -82,6 +83,25 @@ list_fine(const dp_release_spec *spec)
 /* ---- the connection's side ---- */
 
 /*
+ * What the seeds of plans are mixed with, since debug_print_plan shows them:
+ * ranks are secret (doc/theory.md T79), and the same for all plans of a
+ * process that have one seed.
+ */
+static int64
+secret_of_process(void)
+{
+	static bool drawn = false;
+	static int64 secret;
+
+	if (!drawn)
+		dp_base_check_status(dp_noise_random_bytes(dp_base_source(), &secret,
+												   sizeof(secret)),
+							 "draw a seed");
+	drawn = true;
+	return secret;
+}
+
+/*
  * dp_run_fill_job
  *	  Fill in what a reader needs for a release beside its plans, in the
  *	  current context; the caller adds the request.
@@ -97,6 +117,7 @@ dp_run_fill_job(const dp_release *release, dp_reader_job *job)
 
 	*block = *spec->block;
 	block->subqueries = NIL;	/* they have been run */
+	block->seed ^= secret_of_process();
 	input->block = block;
 	input->arguments = spec->arguments;
 	for (i = 0; i < spec->nkeys + list_length(block->others); i++)
