@@ -390,8 +390,8 @@ dp_catalog_list_kept(const dp_name_row *row)
 /*
  * dp_catalog_write_heirs
  *	  Write the column declarations and the profile kept under a name for the
- *	  relation that has it now, and make it the referenced relation of those whose unit was
- *	  behind its predecessor.
+ *	  relation that has it now, and make it the referenced relation of those
+ *	  whose unit was behind its predecessor.
  */
 void
 dp_catalog_write_heirs(const dp_name_row *row, Oid relid)

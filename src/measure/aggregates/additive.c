@@ -114,7 +114,7 @@ dp_aggregates_read_delta(int quarters, dp_fixed *delta)
 		elog(ERROR, "setting dp_pg.delta is not a number");
 	if (quarters > 0)
 		*delta = *delta / 4 * quarters;
-	if (*delta == 0)
+	if (quarters > 0 && *delta == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("dp_pg.delta is too small to measure a bound"),
