@@ -234,6 +234,7 @@ DECLARE
 	high text;
 	found text[];
 	call text;
+	domains text[] := '{}';	-- those that say what queries can group by
 	lines jsonb := '[]';
 	bars jsonb := '[]';
 BEGIN
@@ -445,6 +446,7 @@ BEGIN
 			high := dp_pg.profile_bucket(h_kind[i], span.high, true);
 			call := dp_pg.profile_bounds(caller, relation, h_attribute[i], h_kind[i], low, high);
 			lines := lines || jsonb_build_object('attribute', h_attribute[i], 'what', 'upper', 'value', high, 'error', span.above, 'statement', call);
+			domains := domains || CASE h_kind[i] WHEN 'month' THEN call WHEN 'integer' THEN CASE WHEN high::numeric - low::numeric <= 1000 THEN call END END;
 		END IF;
 	END LOOP;
 	IF total IS NOT NULL THEN
@@ -467,21 +469,20 @@ BEGIN
 		most := greatest(0, ceil(share * 1000 - (SELECT coalesce(sum((f.bar ->> 1)::numeric), 0) FROM jsonb_array_elements(answer) AS f (bar))));
 		call := CASE WHEN most <= share * 100 THEN format('%s(%L, %L, keys => %L::text[])', caller, relation, x, found) END;
 		lines := lines || jsonb_build_object('attribute', x, 'what', 'keys', 'value', found::text, 'error', most, 'statement', call);
+		domains := domains || call;
 		bars := bars || jsonb_build_object('attribute', x, 'what', 'keys', 'bars', answer);
 	END LOOP;
 	PERFORM dp_pg.profile_keep(relation, price, delta::text::numeric, lines, bars);
-	FOR attribute, what, value, error, statement IN
-		SELECT l.attribute, l.what, l.value, l.error, l.statement
-		FROM jsonb_to_recordset(lines) AS l (attribute text, what text, value text, error bigint, statement text)
-	LOOP
-		IF apply AND statement IS NOT NULL THEN
-			EXECUTE statement;
-		END IF;
-		RETURN NEXT;
-	END LOOP;
+	IF apply THEN
+		FOREACH call IN ARRAY array_remove(domains, NULL) LOOP
+			EXECUTE call;
+		END LOOP;
+	END IF;
+	RETURN QUERY SELECT l.attribute, l.what, l.value, l.error, l.statement
+		FROM jsonb_to_recordset(lines) AS l (attribute text, what text, value text, error bigint, statement text);
 END $$;
 COMMENT ON FUNCTION @extschema@.dp_profile(regclass, double precision, double precision, text[], boolean) IS
-'for the owner: bounds for dp_declare that come from the rows, with noise, for a price. A row for each of (attribute, what): units; rows of a unit; of each key groups of a unit and its most rows in one; of each number or time lower, upper and nulls (units that have a NULL); with a delta, keys of each text: values that enough units have. value: an estimate, NULL where noise explains all; error: how many units may lie beyond it, or how far the number of units may be off, each at most with probability 95%; statement: a call of dp_declare that declares it, NULL: none. Numbers and times are to within a power of two or three times one, or a month. epsilon (and delta) are the price of all together, charged to the cap of the dataset before a row is read; columns: names, and expressions that queries group by (NULL: numbers, times, booleans, enums, declared keys, references to tables that are not protected, with a delta texts, without keys of the table); apply: makes the calls, too. Each call is charged anew and replaces dp_pg.profile. Not exact, and unlike dp_suggest_bounds no leak: what a role may learn is its budget plus the prices of all profiles. Errors: 42501 not the owner, or a function of the owner that another role calls; 42704 not protected; 22004 a NULL; 22023 a bad epsilon or delta, or nothing to measure; 42703 unknown column; 0A000 a key is not allowed in private queries; 53400 the cap; theory T161';
+'for the owner: bounds for dp_declare that come from the rows, with noise, for a price. A row for each of (attribute, what): units; rows of a unit; of each key groups of a unit and its most rows in one; of each number or time lower, upper and nulls (units that have a NULL); with a delta, keys of each text: values that enough units have. value: an estimate, NULL where noise explains all; error: how many units may lie beyond it, or how far the number of units may be off, each at most with probability 95%; statement: a call of dp_declare that declares it, NULL: none; that of all rows declares max_total only, since groups and rows in one are those of the keys that were looked at. Numbers and times are to within a power of two or three times one, or a month. epsilon (and delta) are the price of all together, charged to the cap of the dataset before a row is read; columns: names, and expressions that queries group by (NULL: numbers, times, booleans, enums, declared keys, references to tables that are not protected, with a delta texts, without keys of the table); apply: makes the calls that say what queries can group by, of keys, times and whole numbers within 1000; each query chooses other bounds by the profile. Each call is charged anew and replaces dp_pg.profile. Not exact, and unlike dp_suggest_bounds no leak: what a role may learn is its budget plus the prices of all profiles. Errors: 42501 not the owner, or a function of the owner that another role calls; 42704 not protected; 22004 a NULL; 22023 a bad epsilon or delta, or nothing to measure; 42703 unknown column; 0A000 a key is not allowed in private queries; 53400 the cap; theory T161';
 
 CREATE FUNCTION dp_pg.profile_note(named regclass, attribute name) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE

@@ -677,13 +677,16 @@ decide_range(const dp_key *key)
 {
 	Oid			type = getBaseType(key->type);
 	dp_domain  *domain = dp_domains_empty(type);
-	dp_value_range interval = dp_domains_declared_interval(key, type);
+	const dp_value_range bounds = dp_domains_declared_interval(key, type);
+	dp_value_range interval = bounds;
 
 	dp_domains_narrow(key, type, &interval);
 	if (interval.first <= interval.last)
 		dp_domains_fill_dense(domain, interval.first, interval.last);
 	dp_domains_end(domain, key->nullable);
-	return decide_values(key, domain, key->conditions);
+	domain = decide_values(key, domain, key->conditions);
+	domain->part = dp_domains_part(&interval, &bounds);
+	return domain;
 }
 
 /* The column's values, by the conditions that mention only the column. */

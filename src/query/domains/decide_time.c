@@ -618,6 +618,7 @@ dp_domains_decide_time(const dp_key *key)
 	visit_cells(&w);
 	visit_null(&w);
 	domain = decide_time_collect(&w);
+	domain->part = dp_domains_part(&w.narrowed, &w.bounds);
 	dp_domains_conditions_end(w.asked);
 	return domain;
 }

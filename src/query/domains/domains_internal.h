@@ -94,6 +94,8 @@ extern bool dp_domains_is_column(const Node *node);
 extern bool dp_domains_is_comparison(const Node *condition, Oid column_type);
 extern void dp_domains_narrow(const dp_key *key, Oid column_type,
 							  dp_value_range *interval);
+extern double dp_domains_part(const dp_value_range *interval,
+							  const dp_value_range *bounds);
 
 /*
  * Arithmetic on intervals of numbers.

@@ -561,6 +561,8 @@ struct dp_domain
 	int32	   *map;			/* by place of `base`; NULL without base */
 	const dp_key *undecided;	/* the key of which these are all values; or
 								 * NULL */
+	double		part;			/* of the column's bounds, that comparisons
+								 * leave; 0: unknown */
 };
 
 #endif							/* DP_DOMAINS_H */

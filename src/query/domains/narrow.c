@@ -269,6 +269,17 @@ dp_domains_narrow(const dp_key *key, Oid column_type, dp_value_range *interval)
 		narrow_by(&n, lfirst(lc));
 }
 
+/* dp_domains_part: how much of the bounds the interval has. */
+double
+dp_domains_part(const dp_value_range *interval, const dp_value_range *bounds)
+{
+	double		first = (double) Max(interval->first, bounds->first);
+	double		last = (double) Min(interval->last, bounds->last);
+
+	return last < first ? 0 : (last - first + 1) /
+		((double) bounds->last - (double) bounds->first + 1);
+}
+
 /* ----------------
  *		What conditions that rows fulfil leave of an expression's interval
  *		(doc/theory.md T90).

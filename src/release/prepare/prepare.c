@@ -535,6 +535,10 @@ look_out(const dp_release_spec *spec)
 	if (spec->replace_one)
 		o.noise *= o.gaussian ? sqrt(2) : 2;
 	o.groups = sets ? most_groups(spec) : Max(spec->held, 1);
+	/* rows that comparisons exclude would be in other groups */
+	for (i = 0; i < spec->nkeys && !sets; i++)
+		if (spec->domains[i]->part > 0)
+			o.groups /= spec->domains[i]->part;
 	o.key = key_column(spec->block);
 	return o;
 }
