@@ -331,14 +331,20 @@ is_repeated(const histogram *h, int n, int64 most)
 	return n < h->n && h->upper[n] >= (double) most;
 }
 
+/* What one leaves out by itself: nothing, if it is no less than the total. */
+static double
+beyond_less(const histogram *h, int64 bound, int64 total)
+{
+	return bound < total ? beyond(h, (double) bound) : 0;
+}
+
 /* Rows that bounds leave out, about and at least. */
 static double
 rows_left_out(const row_histograms *h, const dp_unit_bounds *b)
 {
-	double		rows = b->rows < b->total ? beyond(&h->rows, b->rows) : 0;
-	double		keys = b->keys < b->total ? beyond(&h->keys, b->keys) : 0;
-
-	return Max(beyond(&h->total, b->total), rows + keys);
+	return Max(beyond(&h->total, b->total),
+			   beyond_less(&h->rows, b->rows, b->total) +
+			   beyond_less(&h->keys, b->keys, b->total));
 }
 
 /* Root mean square of the error of a number of rows of a group. */
@@ -381,7 +387,7 @@ choose_rows(const row_histograms *h, const dp_outlook *outlook,
 				continue;
 			b.keys = bounds->keys > 0 ? bounds->keys :
 				candidate(&h->keys, k, b.total);
-			by_keys = beyond(&h->keys, b.keys);
+			by_keys = beyond_less(&h->keys, b.keys, b.total);
 			for (m = h->rows.n; m >= 0; m--)
 			{
 				double		error;
@@ -390,7 +396,8 @@ choose_rows(const row_histograms *h, const dp_outlook *outlook,
 					continue;
 				b.rows = candidate(&h->rows, m, b.total);
 				error = expected_error(Max(by_total, by_keys +
-										   beyond(&h->rows, b.rows)),
+										   beyond_less(&h->rows, b.rows,
+													   b.total)),
 									   &b, outlook);
 				if (least >= 0 && error >= least)
 					continue;
