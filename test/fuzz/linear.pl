@@ -161,12 +161,20 @@ sub quoted
 	return "'" . $query =~ s/'/''/gr . "'";
 }
 
+# Rows of a unit that count, as rows in a group or, with more of these, in all.
+sub bound
+{
+	my ($m) = @_;
+
+	return rand() < .5 ? "SET dp_pg.max_rows = $m; SET dp_pg.max_total = 0;" : "SET dp_pg.max_rows = @{[ $m + pick(0, 1, 7) ]}; SET dp_pg.max_total = $m;";
+}
+
 sub list
 {
 	my ($m, $table, @queries) = @_;
 	my $array = join ', ', map { quoted($_) } @queries;
 
-	return numbers("SET dp_pg.max_rows = $m; SELECT answer FROM dp_sparse_vector('$table', ARRAY[$array], -100000, @{[ LIST ]}, numeric_answers => true)");
+	return numbers(bound($m) . " SELECT answer FROM dp_sparse_vector('$table', ARRAY[$array], -100000, @{[ LIST ]}, numeric_answers => true)");
 }
 
 # The bound that is set before a question says nothing.
@@ -174,16 +182,16 @@ sub asked
 {
 	my ($m, $table, @queries) = @_;
 	my $n = @queries;
-	my $sql = "SET dp_pg.max_rows = $m;\nSELECT dp_sparse_vector_open('$table', -100000, $n, 100000000, $n, numeric_answers => true) AS s \\gset\n";
+	my $sql = bound($m) . "\nSELECT dp_sparse_vector_open('$table', -100000, $n, 100000000, $n, numeric_answers => true) AS s \\gset\n";
 
-	$sql .= "SET dp_pg.max_rows = " . pick(1, 2, 5, 100000) . "; SELECT answer FROM dp_sparse_vector_ask(:s, " . quoted($_) . ");\n" foreach @queries;
+	$sql .= bound(pick(1, 2, 5, 100000)) . " SELECT answer FROM dp_sparse_vector_ask(:s, " . quoted($_) . ");\n" foreach @queries;
 	return numbers($sql);
 }
 
 sub counted
 {
 	my ($m, $table, @queries) = @_;
-	my $sql = "SET dp_pg.max_rows = $m;\n";
+	my $sql = bound($m) . "\n";
 
 	$sql .= "SELECT count(*) FROM dp_iterate('$table', ARRAY['k', 'g'], ARRAY[" . quoted($_) . "], n => 100, rounds => 1) AS t(k int, g boolean, probability float8) \\g /dev/null\n"
 	  . "SELECT parameters -> 'steps' -> 0 ->> 'answer' FROM dp_pg.releases ORDER BY id DESC LIMIT 1;\n" foreach @queries;
