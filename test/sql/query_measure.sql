@@ -174,6 +174,25 @@ SELECT dp_count(*) FROM swapped;
 SELECT state, hinted FROM outcome('SELECT dp_count(*) FROM swapped');
 RESET ROLE;
 SELECT count(*), sum(epsilon) FROM dp_pg.ledger WHERE dataset = :'schema' || '_swap';
+-- a ceiling holds for all that is asked of a value, and so for what measures
+SET ROLE :owner;
+SELECT dp_limit(:'schema', epsilon => 9e9, epsilon_ceiling => 1) \g /dev/null
+RESET ROLE;
+SET ROLE :analyst;
+SET dp_pg.epsilon = '1.3';
+SELECT * FROM outcome('SELECT dp_count(*) FROM orders');
+SET dp_pg.epsilon = '1';
+RESET ROLE;
+SET ROLE :owner;
+SELECT dp_unlimit(:'schema') \g /dev/null
+-- a profile bounds values less far for larger totals, so that sensitivity may fall
+CREATE TABLE dear AS SELECT customer, 1000 * cost AS cost FROM orders;
+SELECT dp_protect('dear', unit => 'customer', dataset => :'schema') \g /dev/null
+SELECT dp_pg.profile_keep('dear', 1, NULL, '[{"attribute": "cost", "what": "lower", "value": "0"}, {"attribute": "cost", "what": "upper", "value": "8388608"}]', '[{"attribute": "cost", "what": "values", "bars": [["1048576", 600], ["8388608", 5]]}]') \g /dev/null
+RESET ROLE;
+SET ROLE :analyst;
+SELECT * FROM outcome('SELECT dp_sum(cost) FROM dear WHERE customer <= 400');
+RESET ROLE;
 -- a batch: two of its queries, or none
 SET ROLE :analyst;
 SET dp_pg.epsilon = '1';

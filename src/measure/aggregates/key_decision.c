@@ -166,6 +166,9 @@ can_stand_for(const dp_measure *a, const dp_measure *b)
 		a->state_size == b->state_size && a->on_grid == b->on_grid &&
 		a->grid.exponent == b->grid.exponent &&
 		a->grid.low == b->grid.low && a->grid.high == b->grid.high &&
+		a->second.grid.exponent == b->second.grid.exponent &&
+		a->second.grid.low == b->second.grid.low &&
+		a->second.grid.high == b->second.grid.high &&
 		a->bound.kind == b->bound.kind && a->bound.low == b->bound.low &&
 		a->bound.high == b->bound.high && a->bound.fine == b->bound.fine &&
 		a->charge.epsilon <= b->charge.epsilon &&

@@ -230,7 +230,8 @@ raise_charge(dp_charge *most, const dp_charge *charge)
  * Does the charge hardly depend on the total? That of Gaussian noise does not
  * (additive.c), and the rho of Laplace noise falls with it, computed to within
  * one unit of its ceiling.  Selections divide their price by it, and so do
- * undeclared keys.
+ * undeclared keys.  Bounds from a profile are others for another total, and
+ * so is what presence of values measures, where sensitivity may fall.
  */
 static bool
 is_additive(const dp_release_spec *spec)
@@ -243,6 +244,7 @@ is_additive(const dp_release_spec *spec)
 		const dp_measure *measure = &spec->measures[i];
 
 		additive &= measure->ops->kind != DP_AGG_TOPK &&
+			!measure->profiled && dp_aggregates_present_units(measure) == 0 &&
 			(measure->mechanism == DP_MECHANISM_LAPLACE ||
 			 measure->mechanism == DP_MECHANISM_GAUSSIAN);
 	}

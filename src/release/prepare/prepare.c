@@ -862,18 +862,29 @@ dp_prepare_count_values(const dp_release_spec *spec)
 	return spec->nmeasures + (spec->undeclared ? 1 : 0);
 }
 
-/* The epsilon of one value, checked against the ceiling. */
+/*
+ * The epsilon of one value.  All that is asked for it is checked against the
+ * ceiling, also where a quarter of that measures a bound.
+ */
 static dp_fixed
 prepare_check_price(const dp_release_spec *spec, const dp_rational *epsilon,
 					const dp_ledger_standing *standing)
 {
+	const dp_rational whole = {4, spec->quarters > 0 ? spec->quarters : 4};
+	dp_rational asked;
 	dp_fixed	price;
 
-	dp_base_check_status(dp_accounting_fixed_from_rational(epsilon,
+	dp_base_check_status(dp_numbers_rational_multiply(epsilon, &whole, &asked),
+						 "compare epsilon with what the dataset allows");
+	dp_base_check_status(dp_accounting_fixed_from_rational(&asked,
 														   DP_ROUND_UP,
 														   &price),
 						 "compare epsilon with what the dataset allows");
 	dp_ledger_check_ceiling(standing, spec->block->dataset, price);
+	dp_base_check_status(dp_accounting_fixed_from_rational(epsilon,
+														   DP_ROUND_UP,
+														   &price),
+						 "compare epsilon with what the dataset allows");
 	return price;
 }
 
