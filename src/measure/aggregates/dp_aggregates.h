@@ -135,6 +135,7 @@ struct dp_measure
 	ArrayType  *candidates;
 	dp_rational epsilon;		/* given, or from the setting */
 	double		unit_noise;		/* that hides a one at this price, about */
+	bool		sets;			/* other sets of groups have the value, too */
 
 	/* settings and facts at the start of the query */
 	bool		gaussian;		/* dp_pg.mechanism */

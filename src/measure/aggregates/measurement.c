@@ -107,7 +107,8 @@ narrow_bounds(dp_measure *measure, Numeric step)
 
 /*
  * Take the bounds of a column that a profile has: for a sum or a mean, those
- * that promise the least error.
+ * that promise the least error; in GROUPING SETS those that are the same in
+ * each, so that they add up (doc/theory.md T170).
  */
 static void
 profile_bounds(dp_measure *measure)
@@ -123,7 +124,8 @@ profile_bounds(dp_measure *measure)
 	char	   *upper;
 
 	if (!dp_protect_profile_values(measure->relid, measure->base_attnum,
-								   sum || measure->ops->kind == DP_AGG_AVG ?
+								   !measure->sets &&
+								   (sum || measure->ops->kind == DP_AGG_AVG) ?
 								   &outlook : NULL, !sum, &lower, &upper))
 		return;
 	measure->profiled = true;

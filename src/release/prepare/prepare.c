@@ -145,6 +145,7 @@ set_contribution(const dp_release_spec *spec, dp_measure *measure)
 	c->grouped = block->keys != NIL;
 	c->replace = spec->replace_one;
 	measure->quarters = spec->quarters;
+	measure->sets = block->crossing != NIL;
 	measure->units = prepare_estimate_units(spec, measure->aggregate);
 }
 
