@@ -433,14 +433,7 @@ sub judge
 	return;
 }
 
-# Rows in a group, groups, and rows in all (0: their product) of a unit.
-sub settings
-{
-	my ($rows, $groups, $total) = @_;
-
-	return 'SET max_parallel_workers_per_gather = ' . (rand() < .3 ? 2 : 0)
-	  . "; SET client_min_messages = warning; SET dp_pg.max_rows = $rows; SET dp_pg.max_keys = $groups; SET dp_pg.max_total = @{[ $total // 0 ]};";
-}
+sub settings { return 'SET max_parallel_workers_per_gather = ' . (rand() < .3 ? 2 : 0) . "; SET client_min_messages = warning; SET dp_pg.max_rows = $_[0]; SET dp_pg.max_keys = $_[1]; SET dp_pg.max_total = @{[ $_[2] // 0 ]};" }
 
 sub fill
 {
@@ -577,8 +570,7 @@ sub ask_neighbours
 	return;
 }
 
-# As many rows and groups count as the others have; in all, of half of the queries, some number
-# from what one of them has on, so that it binds where the unit that comes has many.
+# As many rows and groups count as the others have; in half of the queries a total that may bind.
 sub judge_neighbours
 {
 	my (@queries) = @_;
@@ -590,9 +582,7 @@ sub judge_neighbours
 		my ($rows, $groups) = $bounds[$i] =~ /^(\d+)\|(\d+)$/ or next;
 
 		next if $rows > ROWS;
-		$rows = max($rows, 1);
-		$groups = max($groups, 1);
-		$queries[$i]{settings} = settings($rows, $groups, rand() < .5 ? $rows + int(rand($rows * ($groups - 1) + 1)) : 0);
+		$queries[$i]{settings} = settings(max($rows, 1), max($groups, 1), rand() < .5 ? max($rows, 1) + int(rand(max($rows, 1) * max($groups, 1))) : 0);
 		push @{ $queries[$i]{private} =~ /\bvisit\b.*\bvisit\b/ ? \@joined : \@alone }, $queries[$i];
 	}
 	ask_neighbours($shapes[ $queries[0]{number} / BATCH % @shapes ], @alone);
