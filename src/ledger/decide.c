@@ -303,7 +303,7 @@ compute_cost(target *t, const dp_ledger_request *request,
 	return true;
 }
 
-/* Is another request to follow, and to be admitted, too? */
+/* Whether another request follows, which must be admitted, too. */
 static bool
 has_next(const dp_ledger_request *request)
 {

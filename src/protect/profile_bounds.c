@@ -324,7 +324,7 @@ candidate(const histogram *h, int n, int64 most)
 		(int64) h->upper[n];
 }
 
-/* Is it `most` like the last one, which is no end of a bucket? */
+/* Whether it is `most`, as the last one is, which is no end of a bucket. */
 static bool
 is_repeated(const histogram *h, int n, int64 most)
 {

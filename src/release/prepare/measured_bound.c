@@ -227,10 +227,10 @@ raise_charge(dp_charge *most, const dp_charge *charge)
 }
 
 /*
- * Does the charge hardly depend on the total? That of Gaussian noise does not
- * (additive.c), and the rho of Laplace noise falls with it, computed to within
- * one unit of its ceiling.  Selections divide their price by it, and so do
- * undeclared keys.  Bounds from a profile are others for another total, and
+ * Whether the charge hardly depends on the total.  That of Gaussian noise does
+ * not (additive.c), and the rho of Laplace noise falls with it, computed to
+ * within one unit of its ceiling.  Selections divide their price by it, and so
+ * do undeclared keys.  Bounds from a profile are others for another total, and
  * so is what presence of values measures, where sensitivity may fall.
  */
 static bool

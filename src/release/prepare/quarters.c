@@ -47,7 +47,7 @@ dp_prepare_use_measured(const dp_unit_bounds *bounds)
 	return b;
 }
 
-/* dp_prepare_measures_rows: does the block count units by their rows? */
+/* dp_prepare_measures_rows: whether the block counts units by their rows. */
 bool
 dp_prepare_measures_rows(const dp_block *block)
 {

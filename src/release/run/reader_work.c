@@ -164,7 +164,7 @@ make_descriptor(const List *types)
 	return result;
 }
 
-/* Is it the charge, or, where the total was measured, enough for any total? */
+/* Whether it is the charge, or, if the total was measured, enough for any. */
 static bool
 pays_for(const dp_charge *charge, const dp_release_spec *spec)
 {
