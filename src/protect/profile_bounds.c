@@ -25,13 +25,14 @@
 
 /* ---- reading a profile ---- */
 
-/* Present buckets of a histogram, in order, and as many that may follow. */
-#define FARTHER 6				/* which is 8 times the last end */
+/* Buckets that may follow the last present one: up to 8 times its end. */
+#define FARTHER 6
 
 /* More buckets than a profile has: choosing takes the cube of them. */
 #define COUNTS_MOST 64			/* of rows or groups */
 #define VALUES_MOST 1024
 
+/* Present buckets of a histogram, in order, and those that follow. */
 typedef struct histogram
 {
 	int			n;

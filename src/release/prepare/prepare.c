@@ -345,17 +345,21 @@ dp_unit_bounds
 dp_prepare_unit_bounds(const dp_block *block, const dp_outlook *outlook)
 {
 	dp_unit_bounds sum = {0};
-	const dp_outlook usual = usual_outlook();
+	dp_outlook	usual;
 	List	   *declared = NIL;
 	int64		other;
 	ListCell   *lc;
 
 	if (!block->many || block->single || dp_rowsets_groups_once(block))
 		return sum;
+	if (outlook == NULL)
+	{
+		usual = usual_outlook();
+		outlook = &usual;
+	}
 	foreach(lc, dp_rowsets_row_leaves(block))
 	{
-		dp_unit_bounds bounds = larger_bounds(block, lfirst(lc),
-											  outlook ? outlook : &usual,
+		dp_unit_bounds bounds = larger_bounds(block, lfirst(lc), outlook,
 											  &declared);
 
 		combine_bounds(&sum, &bounds, add_bound);
